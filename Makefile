@@ -1,0 +1,56 @@
+# `make` builds the command at build/layline; `make help` lists the rest.
+JOBS ?= $(shell nproc)
+
+# cmake, ninja, lit and filecheck of .venv come before the system's.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test asan debug bench zoo format lint clean setup help
+
+build: setup build/build.ninja ## compile layline: build/layline
+	cmake --build build -j $(JOBS)
+
+demo: build ## compile a small model, run it on ExecuTorch, compare with torch
+	scripts/demo
+
+test: build ## every test
+	ctest --preset release -j $(JOBS)
+
+asan: setup build-asan/build.ninja ## every test again, under address and undefined-behaviour sanitizers
+	cmake --build build-asan -j $(JOBS)
+	ctest --preset asan -j $(JOBS)
+
+debug: setup build-debug/build.ninja ## an unoptimised build with debug information, in build-debug
+	cmake --build build-debug -j $(JOBS)
+
+bench: build ## build and run the benchmarks
+	cmake --build build -j $(JOBS) --target benchmarks
+	scripts/bench
+
+zoo: build ## export the model zoo with torch, compile it, compare with torch
+	scripts/zoo
+
+format: ## rewrite every source file in the house style
+	scripts/setup clang-format
+	scripts/sources | xargs clang-format -i
+
+lint: ## check the style, then look for bugs with clang-tidy
+	scripts/setup clang-format clang-tidy
+	scripts/sources | xargs clang-format --dry-run --Werror
+	$(MAKE) build
+	scripts/sources src '*.cc' | xargs -P $(JOBS) -n 1 clang-tidy --quiet -p build
+
+clean: ## remove every build, but not .venv
+	rm -rf build build-asan build-debug
+
+setup: ## install what the build needs (the other targets do this first)
+	@scripts/setup
+
+help: ## this list
+	@sed -nE 's/^([a-z]+):[^#]*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+# Configured once; from then on the build itself notices changes of the CMake files.
+build/build.ninja: | setup
+	cmake --preset release
+build-%/build.ninja: | setup
+	cmake --preset $*

@@ -1,0 +1,78 @@
+// Sizes of dimensions, static or symbolic, and the shapes made of them.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace layline {
+
+/// Names one unknown positive integer, such as a batch size; 0 names nothing.
+using SymbolId = uint16_t;
+
+/// The size of a dimension: a monomial `coefficient * s_a * s_b ...`.
+///
+/// Relayouts only ever multiply and divide sizes, so monomials are closed under all that the
+/// algebra does, equality of the representation is equality for every value of the symbols, and
+/// no simplifier is needed. A sum such as `s1 + 1` is simply a symbol of its own.
+class Dim {
+ public:
+  static constexpr int kMaxSymbols = 4;
+
+  constexpr Dim() = default;  // 1, the empty product
+  /// A static size; throws UserError if it is negative. Implicit: a number is a size.
+  Dim(int64_t size);
+  static Dim symbol(SymbolId id);
+
+  bool is_static() const { return symbols_[0] == 0; }
+  bool is_one() const { return coefficient_ == 1 && is_static(); }
+  bool is_zero() const { return coefficient_ == 0; }
+  /// The size as a number. Requires is_static().
+  int64_t value() const;
+  int64_t coefficient() const { return coefficient_; }
+  /// Ascending; a symbol that occurs squared stands twice.
+  std::span<const SymbolId> symbols() const;
+
+  /// Exact; throws UserError if the product exceeds 63 bits or kMaxSymbols. 0 * s1 is 0.
+  friend Dim operator*(Dim a, Dim b);
+  /// The q with q * b == a for every value of the symbols; nullopt if there is none, and for
+  /// b == 0. divide(6*s1, 2) == 3*s1; divide(s1, 2) and divide(s1, s2) are nullopt.
+  friend std::optional<Dim> divide(Dim a, Dim b);
+
+  friend bool operator==(const Dim&, const Dim&) = default;
+  /// Some total order, for use as a key; not the order of the sizes.
+  friend std::strong_ordering operator<=>(const Dim&, const Dim&) = default;
+
+ private:
+  int64_t coefficient_ = 1;
+  std::array<SymbolId, kMaxSymbols> symbols_{};  // ascending, then zeros; all zeros if static
+};
+static_assert(sizeof(Dim) == 16);
+
+Dim operator*(Dim a, Dim b);
+std::optional<Dim> divide(Dim a, Dim b);
+
+using Shape = std::vector<Dim>;
+
+/// The product of the sizes; 1 for the empty list.
+Dim product(std::span<const Dim> sizes);
+inline Dim element_count(const Shape& shape) { return product(shape); }
+
+bool is_static(const Shape& shape);
+/// The shape as numbers. Requires is_static(shape).
+std::vector<int64_t> static_dims(const Shape& shape);
+
+/// "3", "s1", "2*s1*s2". parse_dim reads it back and throws UserError on any other text.
+std::string to_string(Dim dim);
+Dim parse_dim(std::string_view text);
+
+/// "[1,3,2*s1]", "[]". parse_shape reads it back (blanks are allowed around a size).
+std::string to_string(const Shape& shape);
+Shape parse_shape(std::string_view text);
+
+}  // namespace layline

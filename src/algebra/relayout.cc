@@ -1,0 +1,297 @@
+#include "algebra/relayout.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "algebra/refine.h"
+#include "base/error.h"
+
+namespace layline {
+namespace {
+
+bool is_permutation(std::span<const int> order) {
+  std::vector<bool> seen(order.size(), false);
+  for (const int index : order) {
+    if (index < 0 || index >= std::ssize(order) || seen[index]) return false;
+    seen[index] = true;
+  }
+  return true;
+}
+
+std::vector<int> inverse_permutation(std::span<const int> order) {
+  std::vector<int> inverse(order.size());
+  for (int i = 0; i < std::ssize(order); ++i) inverse[order[i]] = i;
+  return inverse;
+}
+
+/// The row-major stride of each dim.
+std::vector<Dim> strides(std::span<const Dim> sizes) {
+  std::vector<Dim> result(sizes.size());
+  Dim stride;
+  for (size_t i = sizes.size(); i-- > 0; stride = stride * sizes[i]) result[i] = stride;
+  return result;
+}
+
+/// The digits 0..n-1 sorted by `key`, and in their own order where the keys are equal.
+template <typename Key>
+std::vector<int> digits_by(size_t count, Key key) {
+  std::vector<int> digits(count);
+  std::iota(digits.begin(), digits.end(), 0);
+  std::ranges::stable_sort(digits, {}, key);
+  return digits;
+}
+
+/// Composes two sequences of the same digits into an order: where each digit of `target` stands in
+/// `source`.
+std::vector<int> order_between(std::span<const int> source, std::span<const int> target) {
+  const std::vector<int> place = inverse_permutation(source);
+  std::vector<int> order;
+  order.reserve(target.size());
+  for (const int digit : target) order.push_back(place[digit]);
+  return order;
+}
+
+}  // namespace
+
+Relayout::Relayout(Shape source, std::vector<Dim> factors, std::vector<int> order, Shape target)
+    : source_(std::move(source)),
+      factors_(std::move(factors)),
+      order_(std::move(order)),
+      target_(std::move(target)) {}
+
+Relayout Relayout::identity(Shape shape) {
+  Shape target = shape;
+  return view(std::move(shape), std::move(target));
+}
+
+Relayout Relayout::view(Shape from, Shape to) {
+  const Dim count = element_count(to);
+  return from_factors(std::move(from), {count}, {0}, std::move(to));
+}
+
+Relayout Relayout::permute(Shape from, std::span<const int> perm) {
+  LAYLINE_ASSERT(perm.size() == from.size() && is_permutation(perm),
+                 "not a permutation of the dims of {}", to_string(from));
+  Shape to;
+  to.reserve(perm.size());
+  for (const int axis : perm) to.push_back(from[axis]);
+  Shape factors = from;
+  return from_factors(std::move(from), std::move(factors), {perm.begin(), perm.end()},
+                      std::move(to));
+}
+
+Relayout Relayout::from_factors(Shape from, std::vector<Dim> factors, std::vector<int> order,
+                                Shape to) {
+  const Dim count = element_count(from);
+  LAYLINE_ASSERT(count == element_count(to) && count == product(factors),
+                 "{} and {} have not the same number of elements", to_string(from), to_string(to));
+  LAYLINE_ASSERT(order.size() == factors.size() && is_permutation(order),
+                 "the order of a relayout is no permutation of its factors");
+  if (count.is_zero()) return Relayout(std::move(from), {count}, {0}, std::move(to));
+
+  std::erase_if(order, [&](int factor) { return factors[factor].is_one(); });
+  // `heads`: the factors that start a run of neighbours kept by the order, which becomes one
+  // factor. Between neighbours in the source there may be unit factors.
+  const auto source_successor = [&](int factor) {
+    do ++factor;
+    while (factor < std::ssize(factors) && factors[factor].is_one());
+    return factor;
+  };
+  std::vector<int> heads;
+  std::vector<Dim> sizes;
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i > 0 && order[i] == source_successor(order[i - 1])) {
+      sizes.back() = sizes.back() * factors[order[i]];
+    } else {
+      heads.push_back(order[i]);
+      sizes.push_back(factors[order[i]]);
+    }
+  }
+  const std::vector<int> by_source = digits_by(heads.size(), [&](int run) { return heads[run]; });
+  std::vector<Dim> canonical;
+  canonical.reserve(by_source.size());
+  for (const int run : by_source) canonical.push_back(sizes[run]);
+  return Relayout(std::move(from), std::move(canonical), inverse_permutation(by_source),
+                  std::move(to));
+}
+
+Relayout Relayout::inverse() const {
+  std::vector<Dim> factors;
+  factors.reserve(factors_.size());
+  for (const int factor : order_) factors.push_back(factors_[factor]);
+  return Relayout(target_, std::move(factors), inverse_permutation(order_), source_);
+}
+
+std::optional<Relayout> Relayout::then(const Relayout& next) const {
+  LAYLINE_ASSERT(target_ == next.source_, "cannot go on from {} with a relayout of {}",
+                 to_string(target_), to_string(next.source_));
+  // Views refine anything, and of an empty tensor there is nothing to refine.
+  if (next.is_view()) return with_target(next.target_);
+  if (is_view()) return next.with_source(source_);
+
+  const Relayout back = inverse();
+  const auto digits = refine(back.factors_, next.factors_);
+  if (!digits) return std::nullopt;
+  const std::vector<int> next_place = inverse_permutation(next.order_);
+  const std::vector<int> in_source =
+      digits_by(digits->size(), [&](int digit) { return order_[(*digits)[digit].left]; });
+  const std::vector<int> in_target =
+      digits_by(digits->size(), [&](int digit) { return next_place[(*digits)[digit].right]; });
+  std::vector<Dim> factors;
+  factors.reserve(digits->size());
+  for (const int digit : in_source) factors.push_back((*digits)[digit].size);
+  return from_factors(source_, std::move(factors), order_between(in_source, in_target),
+                      next.target_);
+}
+
+Relayout Relayout::with_source(Shape source) const {
+  LAYLINE_ASSERT(element_count(source) == element_count(source_),
+                 "{} and {} have not the same number of elements", to_string(source),
+                 to_string(source_));
+  return Relayout(std::move(source), factors_, order_, target_);
+}
+
+Relayout Relayout::with_target(Shape target) const {
+  LAYLINE_ASSERT(element_count(target) == element_count(target_),
+                 "{} and {} have not the same number of elements", to_string(target),
+                 to_string(target_));
+  return Relayout(source_, factors_, order_, std::move(target));
+}
+
+std::optional<Dim> Relayout::target_stride(Dim stride, Dim size) const {
+  // Factors are maximal pieces that move as one, so the digit must lie inside one of them.
+  const std::vector<Dim> source_strides = strides(factors_);
+  for (int factor = 0; factor < std::ssize(factors_); ++factor) {
+    const auto offset = divide(stride, source_strides[factor]);
+    if (!offset || !divide(factors_[factor], *offset * size)) continue;
+    Dim result = *offset;
+    for (size_t i = order_.size(); order_[--i] != factor;) result = result * factors_[order_[i]];
+    return result;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> Relayout::target_axis(int source_axis) const {
+  LAYLINE_ASSERT(source_axis >= 0 && source_axis < std::ssize(source_), "{} has no dim {}",
+                 to_string(source_), source_axis);
+  const Dim size = source_[source_axis];
+  if (size.is_one() || element_count(source_).is_zero()) {
+    if (std::ranges::count(source_, size) != 1 || std::ranges::count(target_, size) != 1)
+      return std::nullopt;
+    return static_cast<int>(std::ranges::find(target_, size) - target_.begin());
+  }
+  const auto stride = target_stride(strides(source_)[source_axis], size);
+  if (!stride) return std::nullopt;
+  const std::vector<Dim> target_strides = strides(target_);
+  for (int axis = 0; axis < std::ssize(target_); ++axis)
+    if (target_strides[axis] == *stride && target_[axis] == size) return axis;
+  return std::nullopt;
+}
+
+std::optional<std::vector<int>> Relayout::as_permutation() const {
+  if (source_.size() != target_.size()) return std::nullopt;
+  const bool empty = element_count(source_).is_zero();
+  const auto has_digit = [&](Dim size) { return !empty && !size.is_one(); };
+  constexpr int kOpen = -1;
+  std::vector<int> perm(target_.size(), kOpen);
+  for (int axis = 0; axis < std::ssize(source_); ++axis) {
+    if (!has_digit(source_[axis])) continue;
+    const auto place = target_axis(axis);
+    if (!place) return std::nullopt;
+    perm[*place] = axis;
+  }
+  for (int axis = 0; axis < std::ssize(source_); ++axis) {
+    if (has_digit(source_[axis])) continue;
+    size_t place = 0;
+    while (place < perm.size() && (perm[place] != kOpen || target_[place] != source_[axis]))
+      ++place;
+    if (place == perm.size()) return std::nullopt;
+    perm[place] = axis;
+  }
+  return perm;
+}
+
+std::optional<Relayout> Relayout::for_broadcast(const Shape& operand) const {
+  LAYLINE_ASSERT(operand.size() <= source_.size(), "{} does not broadcast to {}",
+                 to_string(operand), to_string(source_));
+  Shape padded(source_.size() - operand.size());
+  padded.insert(padded.end(), operand.begin(), operand.end());
+  for (size_t i = 0; i < padded.size(); ++i)
+    LAYLINE_ASSERT(padded[i].is_one() || padded[i] == source_[i], "{} does not broadcast to {}",
+                   to_string(operand), to_string(source_));
+
+  if (element_count(source_).is_zero()) {
+    const auto perm = as_permutation();
+    if (!perm) return std::nullopt;
+    return permute(std::move(padded), *perm).with_source(operand);
+  }
+
+  // Runs of source dims that are alike: all kept by the operand, or all broadcast.
+  struct Run {
+    Dim size;
+    bool kept;
+  };
+  std::vector<Run> runs;
+  const auto append = [](std::vector<Run>& list, Dim size, bool kept) {
+    if (!list.empty() && list.back().kept == kept)
+      list.back().size = list.back().size * size;
+    else
+      list.push_back({size, kept});
+  };
+  for (size_t i = 0; i < padded.size(); ++i)
+    if (!source_[i].is_one()) append(runs, source_[i], !padded[i].is_one());
+  std::vector<Dim> run_sizes;
+  for (const Run& run : runs) run_sizes.push_back(run.size);
+
+  const auto digits = refine(run_sizes, factors_);
+  if (!digits) return std::nullopt;
+  const std::vector<int> place = inverse_permutation(order_);
+  const std::vector<int> in_target =
+      digits_by(digits->size(), [&](int digit) { return place[(*digits)[digit].right]; });
+  const auto is_kept = [&](int digit) { return runs[(*digits)[digit].left].kept; };
+
+  // Every target dim must lie inside one run of the target.
+  std::vector<Run> target_runs;
+  for (const int digit : in_target) append(target_runs, (*digits)[digit].size, is_kept(digit));
+  Shape target;
+  auto run = target_runs.begin();
+  Dim covered;
+  for (const Dim size : target_) {
+    if (size.is_one()) {
+      target.push_back(1);
+      continue;
+    }
+    covered = covered * size;
+    if (!divide(run->size, covered)) return std::nullopt;
+    target.push_back(run->kept ? size : Dim(1));
+    if (covered == run->size) {
+      ++run;
+      covered = 1;
+    }
+  }
+
+  // The movement of the operand is that of the digits it has. A broadcast digit stays as a unit.
+  std::vector<Dim> factors;
+  for (int digit = 0; digit < std::ssize(*digits); ++digit)
+    factors.push_back(is_kept(digit) ? (*digits)[digit].size : Dim(1));
+  return from_factors(operand, std::move(factors), in_target, std::move(target));
+}
+
+int64_t Relayout::map_position(int64_t source_position) const {
+  LAYLINE_ASSERT(source_position >= 0, "negative position");
+  std::vector<int64_t> digits(factors_.size());
+  for (size_t i = factors_.size(); i-- > 0;) {
+    const int64_t size = factors_[i].value();
+    LAYLINE_ASSERT(size > 0, "an empty tensor has no positions");
+    digits[i] = source_position % size;
+    source_position /= size;
+  }
+  LAYLINE_ASSERT(source_position == 0, "position outside {}", to_string(source_));
+  int64_t target_position = 0;
+  for (const int factor : order_)
+    target_position = target_position * factors_[factor].value() + digits[factor];
+  return target_position;
+}
+
+}  // namespace layline

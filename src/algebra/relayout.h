@@ -1,0 +1,133 @@
+// Relayout: every way of moving the elements of a tensor without looking at them, in one form.
+// docs/layout.md tells the algebra with worked examples and proofs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "algebra/dim.h"
+
+namespace layline {
+
+/// A bijection between the row-major positions of two shapes of equal element count: split the
+/// source range into factors, permute the factors, read the result as the target shape.
+///
+/// view, reshape, permute, transpose, squeeze, flatten, pixel shuffle, channel shuffle and window
+/// partition are all relayouts. A relayout is a *movement* (what happens to the bytes) between two
+/// *shapes* (how the bytes are read); the two are independent.
+///
+///   NCHW to NHWC    [1,3,4,5] (3,20)->(1,0) [1,4,5,3]
+///   pixel shuffle   [1,8,5,6] (2,2,2,5,6)->(0,3,1,4,2) [1,2,10,12]
+///   flatten         [1,3,4,5] -> [1,60]
+///
+/// Canonical form, an invariant of the class: no factor is 1, and no two factors that are
+/// neighbours in the source stand as the same neighbours in the target (they are one factor). It is
+/// unique, so two relayouts move elements alike if and only if their factors and orders are equal.
+///
+/// Of an empty tensor nothing moves: every relayout of it has the identity movement.
+class Relayout {
+ public:
+  /// The identity of a scalar.
+  Relayout() = default;
+
+  static Relayout identity(Shape shape);
+  /// Same bytes, other shape. Requires equal element counts, as every factory does.
+  static Relayout view(Shape from, Shape to);
+  /// Dim i of the target is dim perm[i] of the source, as in torch.permute.
+  static Relayout permute(Shape from, std::span<const int> perm);
+  /// Any factorisation, brought to canonical form: `factors` in source order; order[i] is the index
+  /// of the factor that stands at place i of the target.
+  static Relayout from_factors(Shape from, std::vector<Dim> factors, std::vector<int> order,
+                               Shape to);
+
+  const Shape& source() const { return source_; }
+  const Shape& target() const { return target_; }
+  /// The canonical factors in source order, outermost first; their product is the element count.
+  const std::vector<Dim>& factors() const { return factors_; }
+  /// order()[i] is the index of the factor that stands at place i of the target.
+  const std::vector<int>& order() const { return order_; }
+
+  /// The movement is the identity: the bytes stay, at most the shape changes.
+  bool is_view() const { return factors_.size() <= 1; }
+  /// A view to the same shape.
+  bool is_identity() const { return is_view() && source_ == target_; }
+  /// The same movement, whatever the shapes.
+  bool moves_like(const Relayout& other) const {
+    return factors_ == other.factors_ && order_ == other.order_;
+  }
+  friend bool operator==(const Relayout&, const Relayout&) = default;
+
+  Relayout inverse() const;
+  /// First this, then `next`, as one relayout. Requires target() == next.source().
+  ///
+  /// With static shapes, nullopt proves that the two movements are not one: no relayout has the
+  /// composed map of positions. With symbols it proves that none does for all values of the
+  /// symbols; for some values, or under a constraint such as "s1 is even" that a Dim cannot say,
+  /// one may exist.
+  std::optional<Relayout> then(const Relayout& next) const;
+
+  /// The same movement between other shapes of equal element count.
+  Relayout with_source(Shape source) const;
+  Relayout with_target(Shape target) const;
+
+  /// The target dim that is exactly the given source dim: its index is the same for every element.
+  ///
+  /// A dim without a digit (a unit dim, or any dim of an empty tensor) has no place among the
+  /// positions; it is matched only when it is the one dim of its size in the source and in the
+  /// target.
+  std::optional<int> target_axis(int source_axis) const;
+  /// The perm for which permute(source(), perm) is this relayout, if there is one. Dims without a
+  /// digit are paired in order.
+  std::optional<std::vector<int>> as_permutation() const;
+
+  /// What a kernel needs: view the source as `dims`, permute by `perm`, view as the target. No
+  /// transpose of lower rank has this movement.
+  struct Transpose {
+    Shape dims;
+    std::vector<int> perm;
+  };
+  Transpose as_transpose() const { return {factors_, order_}; }
+
+  /// For an operand that broadcasts to source() (right-aligned, each dim equal or 1): the relayout
+  /// after which it broadcasts to target() and gives the same elements as broadcasting first and
+  /// then moving. Its target has the rank of target(), and 1 wherever the operand is broadcast.
+  /// Nullopt if a target dim would be broadcast in part.
+  ///
+  ///   NCHW to NHWC, operand [1,C,1,1]: to [1,1,1,C];  operand [W]: to [1,1,W,1]
+  ///   flatten [C,H] to [C*H], operand [C,1]: nullopt
+  ///
+  /// An empty source is conservative: only permutations are carried over.
+  std::optional<Relayout> for_broadcast(const Shape& operand) const;
+
+  /// The target position of the element at a source position. Requires static shapes.
+  int64_t map_position(int64_t source_position) const;
+
+ private:
+  Relayout(Shape source, std::vector<Dim> factors, std::vector<int> order, Shape target);
+
+  /// Where the digit of `size` at `stride` of the source positions stands in the target, if it
+  /// moves as one piece: its stride there. Requires a size other than 1 and a non-empty tensor.
+  std::optional<Dim> target_stride(Dim stride, Dim size) const;
+
+  Shape source_;
+  std::vector<Dim> factors_;
+  std::vector<int> order_;
+  Shape target_;
+};
+
+/// Moves data: element p of `in` becomes element map_position(p) of `out`. Requires static shapes,
+/// both spans of exactly the tensor's size, and no overlap. Any alignment.
+void apply(const Relayout& relayout, std::span<const std::byte> in, std::span<std::byte> out,
+           size_t element_size);
+
+/// "[1,3,4,5] (3,20)->(1,0) [1,4,5,3]": source, factors, order, target; "[2,3] -> [6]" for a view.
+std::string to_string(const Relayout& relayout);
+/// Reads the text form, canonical or not; throws UserError on text that is no relayout.
+Relayout parse_relayout(std::string_view text);
+
+}  // namespace layline

@@ -1,0 +1,44 @@
+// A file that appears whole or not at all: written beside its target under a temporary name,
+// renamed over it by commit().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace layline {
+
+class OutputFile {
+ public:
+  /// Creates the temporary file. Every failure, here and below, is a UserError naming `path`.
+  explicit OutputFile(std::string path);
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  /// Without a commit(), removes the temporary file; the target is as it was before.
+  ~OutputFile();
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text);
+  /// Appends zeros until position() is a multiple of `alignment`, a power of two.
+  void pad_to(uint64_t alignment);
+  /// Bytes written so far.
+  uint64_t position() const { return position_; }
+  /// Flushes and renames over the target. Nothing may be written afterwards.
+  void commit();
+
+ private:
+  void flush();
+  void write_through(std::span<const std::byte> bytes);
+  [[noreturn]] void fail(int error) const;
+
+  std::string path_;
+  std::string temporary_;
+  int descriptor_ = -1;
+  uint64_t position_ = 0;
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace layline

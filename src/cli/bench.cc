@@ -1,0 +1,111 @@
+#include "runtime/bench.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/program_source.h"
+#include "report/json_text.h"
+
+namespace layline {
+namespace {
+
+struct BenchArguments {
+  std::vector<std::string> programs;
+  std::string method = "forward";
+  unsigned threads = 0;
+  size_t iterations = 0;
+  bool json = false;
+};
+
+double megabytes(uint64_t bytes) { return static_cast<double>(bytes) / 1e6; }
+
+std::string table(const BenchReport& report) {
+  size_t width = std::string_view("program").size();
+  for (const BenchResult& result : report.programs) width = std::max(width, result.name.size());
+  std::string text =
+      fmt::format("{:<{}}  {:>9} {:>9} {:>9} {:>9} {:>9} {:>10}\n", "program", width, "min ms",
+                  "median ms", "p90 ms", "load ms", "speed-up", "memory MB");
+  for (const BenchResult& result : report.programs) {
+    text += fmt::format("{:<{}}  {:>9.3f} {:>9.3f} {:>9.3f} {:>9.2f} {:>8.2f}x {:>10.1f}\n",
+                        result.name, width, result.latency_ms.min, result.latency_ms.median,
+                        result.latency_ms.p90, result.load_ms, result.speedup,
+                        megabytes(result.memory_bytes));
+  }
+  return text +
+         fmt::format("{} iterations of each, by turns; peak memory of the process {:.1f} MB\n",
+                     report.iterations, megabytes(report.peak_memory_bytes));
+}
+
+json::Text result_json(const BenchResult& result) {
+  const Latency& latency = result.latency_ms;
+  return json::object({{"program", json::string(result.name)},
+                       {"load_ms", json::number(result.load_ms, 4)},
+                       {"latency_ms", json::object({{"min", json::number(latency.min, 4)},
+                                                    {"median", json::number(latency.median, 4)},
+                                                    {"mean", json::number(latency.mean, 4)},
+                                                    {"p90", json::number(latency.p90, 4)},
+                                                    {"stddev", json::number(latency.stddev, 4)}})},
+                       {"speedup", json::number(result.speedup, 4)},
+                       {"memory_bytes", json::number(static_cast<int64_t>(result.memory_bytes))}});
+}
+
+std::string report_json(const BenchReport& report, unsigned threads) {
+  return json::object(
+             {{"iterations", json::number(static_cast<int64_t>(report.iterations))},
+              {"threads", threads > 0 ? json::number(int64_t{threads}) : "null"},
+              {"peak_memory_bytes", json::number(static_cast<int64_t>(report.peak_memory_bytes))},
+              {"programs", json::list_of(report.programs, result_json)}}) +
+         "\n";
+}
+
+void run_bench(const BenchArguments& arguments) {
+  std::vector<BenchSubject> subjects;
+  for (const std::string& path : arguments.programs) {
+    // Models are compiled here, once, so that load_ms is the time to load and nothing else.
+    const auto source = std::make_shared<ProgramSource>(path);
+    subjects.push_back(
+        {path, [source, method = arguments.method] { return source->load(method); }});
+  }
+  BenchOptions options;
+  options.threads = arguments.threads;
+  options.iterations = arguments.iterations;
+  const BenchReport report = bench(subjects, options);
+  write_stdout(arguments.json ? report_json(report, arguments.threads) : table(report));
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app) {
+  const auto arguments = std::make_shared<BenchArguments>();
+  CLI::App* command =
+      app.add_subcommand("bench", "Compare the speed of programs on the ExecuTorch runtime");
+  command
+      ->add_option("PROGRAM", arguments->programs,
+                   "The .pte files or models to time; each is compared with the first")
+      ->required();
+  command->add_option("--method", arguments->method, "The method to time; without it, forward")
+      ->type_name("NAME");
+  command->add_option("--threads", arguments->threads, "Without it, one per core")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--iterations", arguments->iterations,
+                   "Timed runs of each program; without it, about two seconds of them")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--json", arguments->json, "Print JSON instead of a table");
+  command->footer(
+      "Programs run by turns on the same random inputs, so that what disturbs the machine\n"
+      "disturbs them all. Speed-up is over the first program; memory is what loading and the\n"
+      "first run of a program added.\n"
+      "\n"
+      "Example:\n"
+      "  layline bench mobilenet_v2.executorch.pte mobilenet_v2.pte --threads 2");
+  command->callback([arguments] { run_bench(*arguments); });
+}
+
+}  // namespace layline

@@ -1,0 +1,230 @@
+#include "compiler/compile.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/output_file.h"
+#include "cli/command.h"
+#include "cli/file_sink.h"
+#include "cli/program_source.h"
+#include "cli/progress.h"
+#include "pte/writer.h"
+
+namespace layline {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+struct CompileArguments {
+  std::string model;
+  std::string output;
+  std::string target = "xnnpack";
+  std::string report;
+  std::string emit;
+  std::vector<std::string> disabled_passes;
+  std::vector<std::string> input_orders;
+  std::vector<std::string> output_orders;
+  bool verify = false;
+};
+
+std::vector<std::string> pass_names() {
+  std::vector<std::string> names;
+  for (const Pass& pass : all_passes()) names.emplace_back(pass.name);
+  return names;
+}
+
+void check_known(std::string_view what, const std::string& name,
+                 const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  throw UserError("no {} '{}'; there are {}", what, name, fmt::join(known, ", "));
+}
+
+std::vector<BoundaryOrder> parse_orders(std::string_view option,
+                                        const std::vector<std::string>& texts) {
+  std::vector<BoundaryOrder> orders;
+  for (const std::string& text : texts) {
+    const auto [name, order] = parse_assignment(option, text);
+    if (order != "nhwc" && order != "nchw") {
+      throw UserError("{} {}: an order is nhwc or nchw, not '{}'", option, text, order);
+    }
+    for (const BoundaryOrder& other : orders) {
+      if (other.name == name) throw UserError("{} is given twice for '{}'", option, name);
+    }
+    orders.push_back({name, order});
+  }
+  return orders;
+}
+
+CompileOptions parse_options(const CompileArguments& arguments) {
+  if (arguments.target == "tosa") {
+    throw UserError("--target tosa is not available yet; there is xnnpack");
+  }
+  check_known("target", arguments.target, {"xnnpack"});
+  if (!arguments.report.empty() && !arguments.report.ends_with(".json")) {
+    throw UserError("--report {}: reports are written as FILE.json; no other form is available yet",
+                    arguments.report);
+  }
+  for (const std::string& pass : arguments.disabled_passes) {
+    check_known("pass", pass, pass_names());
+  }
+  CompileOptions options;
+  options.target = arguments.target;
+  options.disabled_passes = arguments.disabled_passes;
+  options.input_orders = parse_orders("--input-order", arguments.input_orders);
+  options.output_orders = parse_orders("--output-order", arguments.output_orders);
+  options.verify = arguments.verify;
+  if (!arguments.emit.empty()) {
+    check_known("stage", arguments.emit, stages());
+    if (!arguments.report.empty()) {
+      throw UserError("--report tells about a whole compilation; --emit stops before its end");
+    }
+    options.emit = arguments.emit;
+  }
+  return options;
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error_a, error_b;
+  const fs::path path_a = fs::weakly_canonical(a, error_a);
+  const fs::path path_b = fs::weakly_canonical(b, error_b);
+  return !error_a && !error_b && path_a == path_b;
+}
+
+/// Writing one file over another that is still wanted is never meant.
+void check_paths(const CompileArguments& arguments, const std::string& output) {
+  if (is_program(arguments.model)) {
+    throw UserError("'{}' is a compiled program already; 'layline run' runs it", arguments.model);
+  }
+  for (const std::string& written : {output, arguments.report}) {
+    if (!written.empty() && same_file(arguments.model, written)) {
+      throw UserError("'{}' would be written over the model", written);
+    }
+  }
+  if (!arguments.report.empty() && same_file(output, arguments.report)) {
+    throw UserError("'{}' cannot be both the program and the report", output);
+  }
+}
+
+std::string default_output(const std::string& model) {
+  return fs::path(model).filename().replace_extension(".pte");
+}
+
+void emit_text(const std::string& text, const std::string& output) {
+  if (output.empty()) {
+    write_stdout(text);
+    return;
+  }
+  OutputFile file(output);
+  file.write(text);
+  file.commit();
+}
+
+/// Both files or neither.
+void commit(OutputFile& program, OutputFile* report, const std::string& report_path) {
+  if (report != nullptr) report->commit();
+  try {
+    program.commit();
+  } catch (const UserError&) {
+    std::error_code ignored;
+    if (report != nullptr) fs::remove(report_path, ignored);
+    throw;
+  }
+}
+
+std::string counted(int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string summary(const Report& report, const std::string& output, uint64_t bytes) {
+  int64_t portable_ops = 0;
+  for (const PortableOp& portable : report.portable_ops) portable_ops += portable.count;
+  return fmt::format("{}: {:.2f} MB in {:.1f} ms\n{}, {}, {}, {} of {} left\n", output,
+                     static_cast<double>(bytes) / 1e6, report.compile_ms, counted(report.ops, "op"),
+                     counted(report.delegates, "delegate"), counted(portable_ops, "portable op"),
+                     report.permutes.final, counted(report.permutes.source, "permute"));
+}
+
+void run_compile(const CompileArguments& arguments) {
+  const CompileOptions options = parse_options(arguments);
+  const std::string output = !arguments.output.empty() || options.emit
+                                 ? arguments.output
+                                 : default_output(arguments.model);
+  check_paths(arguments, output);
+
+  const Clock::time_point start = Clock::now();
+  std::optional<Progress> progress(fmt::format("compiling {}", arguments.model));
+  Compiled compiled = compile(arguments.model, options);
+  if (options.emit) {
+    progress.reset();
+    emit_text(compiled.text, output);
+    return;
+  }
+
+  OutputFile program(output);
+  std::optional<OutputFile> report;
+  if (!arguments.report.empty()) report.emplace(arguments.report);
+  FileSink sink(program);
+  pte::write_program(compiled.program, sink);
+  // Writing is part of compiling: weights get their final order on the way into the file.
+  compiled.report.compile_ms =
+      std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  if (report) report->write(to_json(compiled.report));
+  const uint64_t bytes = program.position();
+  commit(program, report ? &*report : nullptr, arguments.report);
+  progress.reset();
+  write_stdout(summary(compiled.report, output, bytes));
+}
+
+}  // namespace
+
+void add_compile_command(CLI::App& app) {
+  const auto arguments = std::make_shared<CompileArguments>();
+  CLI::App* command = app.add_subcommand("compile", "Compile a model into a program for a device");
+  command->add_option("MODEL", arguments->model, "A .pt2 file of torch.export, or a graph as text")
+      ->required();
+  command
+      ->add_option("-o", arguments->output,
+                   "The program to write; without it, MODEL's name ending in .pte, in the current "
+                   "directory")
+      ->type_name("OUT");
+  command->add_option("--target", arguments->target, "What runs the program: xnnpack")
+      ->type_name("TARGET");
+  command->add_option("--report", arguments->report, "Write what was done to FILE.json")
+      ->type_name("FILE");
+  command
+      ->add_option("--emit", arguments->emit,
+                   "Stop after STAGE and show its graph as text, on OUT if that is given")
+      ->type_name("STAGE");
+  command->add_option("--disable", arguments->disabled_passes, "Leave out a pass; repeatable")
+      ->type_name("PASS")
+      ->allow_extra_args(false);
+  command->add_flag("--verify", arguments->verify,
+                    "Check every pass against the reference evaluator");
+  command
+      ->add_option("--input-order", arguments->input_orders,
+                   "Memory order in which an input will be given: nchw or nhwc; its shape stays "
+                   "the model's; repeatable")
+      ->type_name("NAME=nhwc")
+      ->allow_extra_args(false);
+  command->add_option("--output-order", arguments->output_orders, "The same for an output")
+      ->type_name("NAME=nhwc")
+      ->allow_extra_args(false);
+  command->footer(
+      fmt::format("Stages: {}\nPasses: {}\n\n"
+                  "Example:\n"
+                  "  layline compile mobilenet_v2.pt2 -o mobilenet_v2.pte --report report.json\n"
+                  "  layline compile mobilenet_v2.pt2 --emit import | less",
+                  fmt::join(stages(), ", "), fmt::join(pass_names(), ", ")));
+  command->callback([arguments] { run_compile(*arguments); });
+}
+
+}  // namespace layline

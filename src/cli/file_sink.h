@@ -1,0 +1,22 @@
+// A program written straight into its file.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "base/output_file.h"
+#include "pte/sink.h"
+
+namespace layline {
+
+class FileSink : public ByteSink {
+ public:
+  /// Does not commit `file`, which must outlive the sink.
+  explicit FileSink(OutputFile& file) : file_(file) {}
+  void write(std::span<const std::byte> bytes) override { file_.write(bytes); }
+
+ private:
+  OutputFile& file_;
+};
+
+}  // namespace layline

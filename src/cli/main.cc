@@ -1,0 +1,101 @@
+// layline COMMAND ...: see command.h for the commands. Exit status: 0; 1 for an error of the
+// user's, with one line on stderr; 2 for one of ours, with a reproducer.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/reproducer.h"
+
+namespace layline {
+namespace {
+
+constexpr int kUserError = 1;
+constexpr int kInternalError = 2;
+
+/// One line, whatever is in it: messages quote models and file names, which may hold anything.
+void print_error(std::string_view message) {
+  std::string line = "layline: ";
+  for (const char c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      line += fmt::format("\\x{:02x}", byte);
+    } else {
+      line += c;
+    }
+  }
+  line += '\n';
+  std::fputs(line.c_str(), stderr);
+}
+
+int fail_with_reproducer(std::span<char* const> arguments, std::string_view what) {
+  const auto file = write_reproducer(arguments, what);
+  print_error(fmt::format("internal error: {}; please report it; {}", what,
+                          file ? fmt::format("reproducer written to {}", *file)
+                               : "no reproducer could be written to the current directory"));
+  return kInternalError;
+}
+
+/// The command line is wrong: says how, and where to read on.
+int fail_to_parse(const CLI::App& app, const CLI::ParseError& error) {
+  std::string command = app.get_name();
+  for (const CLI::App* chosen : app.get_subcommands()) command += " " + chosen->get_name();
+  print_error(fmt::format("{}; see '{} --help'", error.what(), command));
+  return kUserError;
+}
+
+int dispatch(int argc, char** argv) {
+  CLI::App app(
+      "Compiles neural networks for devices: torch.export models (.pt2) become ExecuTorch "
+      "programs (.pte).",
+      "layline");
+  app.set_version_flag("--version", "layline " LAYLINE_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Example:\n"
+      "  layline compile model.pt2                   # writes model.pte\n"
+      "  layline run model.pte --input x=image.npy   # runs it, shows its outputs\n"
+      "  layline bench model.pte other.pte           # which one is faster?\n"
+      "\n"
+      "'layline COMMAND --help' explains a command.");
+  add_compile_command(app);
+  add_run_command(app);
+  add_bench_command(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    write_stdout(app.help());
+  } catch (const CLI::CallForVersion& version) {
+    write_stdout(fmt::format("{}\n", version.what()));
+  } catch (const CLI::ParseError& error) {
+    return fail_to_parse(app, error);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace layline
+
+int main(int argc, char** argv) {
+  const std::span<char* const> arguments(argv, static_cast<size_t>(argc));
+  try {
+    return layline::dispatch(argc, argv);
+  } catch (const layline::UserError& error) {
+    layline::print_error(error.what());
+    return layline::kUserError;
+  } catch (const std::bad_alloc&) {
+    layline::print_error("not enough memory");
+    return layline::kUserError;
+  } catch (const std::exception& error) {
+    return layline::fail_with_reproducer(arguments, error.what());
+  } catch (...) {
+    return layline::fail_with_reproducer(arguments, "unknown exception");
+  }
+}

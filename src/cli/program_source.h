@@ -1,0 +1,28 @@
+// What `run` and `bench` take: a program in a file, or a model, which is compiled in memory.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/program.h"
+
+namespace layline {
+
+/// True if the file is named `.pte` or begins like an ExecuTorch program.
+bool is_program(const std::string& path);
+
+class ProgramSource {
+ public:
+  /// Compiles `path` unless it is a program already.
+  explicit ProgramSource(std::string path);
+
+  LoadedProgram load(const std::string& method) const;
+
+ private:
+  std::string path_;
+  std::optional<std::vector<std::byte>> compiled_;
+};
+
+}  // namespace layline

@@ -1,0 +1,200 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/npy.h"
+#include "cli/command.h"
+#include "cli/program_source.h"
+#include "ir/tensor.h"
+#include "runtime/program.h"
+#include "runtime/random_input.h"
+#include "runtime/threads.h"
+
+namespace layline {
+namespace {
+
+constexpr uint64_t kSeed = 0;
+
+struct RunArguments {
+  std::string program;
+  std::string method = "forward";
+  std::vector<std::string> inputs;
+  std::string output_dir;
+  unsigned threads = 0;
+};
+
+struct NpyRow {
+  DType dtype;
+  NpyType npy;
+};
+
+constexpr std::array kNpyTypes = {
+    NpyRow{DType::f32, NpyType::kFloat32},  NpyRow{DType::f16, NpyType::kFloat16},
+    NpyRow{DType::bf16, NpyType::kRaw16},   NpyRow{DType::f64, NpyType::kFloat64},
+    NpyRow{DType::i8, NpyType::kInt8},      NpyRow{DType::i16, NpyType::kInt16},
+    NpyRow{DType::i32, NpyType::kInt32},    NpyRow{DType::i64, NpyType::kInt64},
+    NpyRow{DType::u8, NpyType::kUint8},     NpyRow{DType::u16, NpyType::kUint16},
+    NpyRow{DType::boolean, NpyType::kBool},
+};
+static_assert(kNpyTypes.size() == kDTypeCount);
+
+NpyType npy_type(DType dtype) {
+  return std::find_if(kNpyTypes.begin(), kNpyTypes.end(),
+                      [&](const NpyRow& row) { return row.dtype == dtype; })
+      ->npy;
+}
+
+HostTensor read_tensor(const std::string& path) {
+  NpyArray array = read_npy(path);
+  const auto row = std::find_if(kNpyTypes.begin(), kNpyTypes.end(),
+                                [&](const NpyRow& other) { return other.npy == array.type; });
+  LAYLINE_ASSERT(row != kNpyTypes.end(), "no dtype for {}", npy_descr(array.type));
+  return {row->dtype, std::move(array.shape), std::move(array.bytes)};
+}
+
+size_t find_input(const std::vector<IoInfo>& inputs, const std::string& name) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].name != name) {
+      names.push_back(inputs[i].name);
+      continue;
+    }
+    if (inputs[i].kind != IoKind::tensor) {
+      throw UserError(
+          "--input {}: it takes no file; its value was fixed when the model was "
+          "exported: {}",
+          name, describe(inputs[i]));
+    }
+    return i;
+  }
+  if (names.empty()) throw UserError("--input {}: the program has no inputs", name);
+  throw UserError("no input '{}'; there are {}", name, fmt::join(names, ", "));
+}
+
+/// The tensors that the user gave and random ones for the rest, and a line about each.
+std::vector<HostTensor> gather_inputs(const std::vector<IoInfo>& inputs,
+                                      const std::vector<std::string>& given, std::string& log) {
+  std::vector<std::optional<Assignment>> files(inputs.size());
+  for (const std::string& text : given) {
+    Assignment assignment = parse_assignment("--input", text);
+    std::optional<Assignment>& file = files[find_input(inputs, assignment.name)];
+    if (file) throw UserError("--input is given twice for '{}'", assignment.name);
+    file = std::move(assignment);
+  }
+  std::vector<IoInfo> missing = inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (files[i]) missing[i].kind = IoKind::none;  // nothing to make up
+  }
+  std::vector<HostTensor> tensors = random_inputs(missing, kSeed);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (files[i]) tensors[i] = read_tensor(files[i]->value);
+    std::string origin = files[i] ? files[i]->value : fmt::format("random, seed {}", kSeed);
+    if (inputs[i].kind != IoKind::tensor) origin = "fixed";
+    log += fmt::format("input {}: {} ({})\n", inputs[i].name, describe(inputs[i]), origin);
+  }
+  return tensors;
+}
+
+/// `min -1.2, max 3.4, mean 0.5`, over what is a number.
+std::string statistics(const Tensor& tensor) {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -low;
+  double sum = 0;
+  int64_t numbers = 0;
+  for (int64_t i = 0; i < tensor.count(); ++i) {
+    const double value = tensor.get(i);
+    if (std::isnan(value)) continue;
+    low = std::min(low, value);
+    high = std::max(high, value);
+    sum += value;
+    ++numbers;
+  }
+  if (tensor.count() == 0) return "empty";
+  if (numbers == 0) return "all nan";
+  std::string text = fmt::format("min {:.6g}, max {:.6g}, mean {:.6g}", low, high,
+                                 sum / static_cast<double>(numbers));
+  if (numbers < tensor.count()) text += fmt::format(", {} nan", tensor.count() - numbers);
+  return text;
+}
+
+void create_directory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) throw UserError("cannot create directory '{}': {}", path, error.message());
+}
+
+void run_program(const RunArguments& arguments) {
+  set_threads(arguments.threads);
+  const ProgramSource source(arguments.program);
+  LoadedProgram program = source.load(arguments.method);
+  std::string log;
+  program.set_inputs(gather_inputs(program.inputs(), arguments.inputs, log));
+
+  const auto start = std::chrono::steady_clock::now();
+  program.execute();
+  const std::chrono::duration<double, std::milli> elapsed =
+      std::chrono::steady_clock::now() - start;
+
+  if (!arguments.output_dir.empty()) create_directory(arguments.output_dir);
+  std::vector<HostTensor> outputs = program.get_outputs();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const IoInfo& info = program.outputs()[i];
+    if (info.kind == IoKind::none || info.kind == IoKind::string) {
+      log += fmt::format("output {}: {}, not a tensor\n", info.name, describe(info));
+      continue;
+    }
+    const std::vector<int64_t>& shape = outputs[i].shape;
+    const Tensor tensor(TensorType{outputs[i].dtype, Shape(shape.begin(), shape.end())},
+                        std::move(outputs[i].bytes));
+    log += fmt::format("output {}: {}[{}] {}\n", info.name, name(tensor.dtype()),
+                       fmt::join(shape, ", "), statistics(tensor));
+    if (arguments.output_dir.empty()) continue;
+    const std::string path =
+        std::filesystem::path(arguments.output_dir) / fmt::format("{}.npy", info.name);
+    write_npy(path, npy_type(tensor.dtype()), shape, tensor.bytes());
+  }
+  write_stdout(fmt::format("{}ran in {:.3f} ms\n", log, elapsed.count()));
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app) {
+  const auto arguments = std::make_shared<RunArguments>();
+  CLI::App* command = app.add_subcommand("run", "Run a program once on the ExecuTorch runtime");
+  command
+      ->add_option("PROGRAM", arguments->program,
+                   "A .pte file, or a model, which is compiled in memory")
+      ->required();
+  command
+      ->add_option("--input", arguments->inputs,
+                   "An input, by its name in the model and in its logical shape; repeatable. "
+                   "What is not given is random, the same every time")
+      ->type_name("NAME=FILE.npy")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--output-dir", arguments->output_dir,
+                   "Write each output to DIR/NAME.npy (bfloat16 as two raw bytes an element)")
+      ->type_name("DIR");
+  command->add_option("--method", arguments->method, "The method to run; without it, forward")
+      ->type_name("NAME");
+  command->add_option("--threads", arguments->threads, "Without it, one per core")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  command->footer(
+      "Example:\n"
+      "  layline run mobilenet_v2.pte --input x=image.npy --output-dir outputs\n"
+      "  layline run mobilenet_v2.pt2     # compiled on the fly, on a random image");
+  command->callback([arguments] { run_program(*arguments); });
+}
+
+}  // namespace layline

@@ -1,0 +1,108 @@
+// One node of an exported program while it is imported: its arguments by name with the defaults of
+// the op's schema at the point of use, and the core ops that are built for it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "frontend/pt2/exported_program.h"
+#include "frontend/pt2/symbols.h"
+#include "frontend/pt2/tensor_env.h"
+#include "ir/builder.h"
+
+namespace layline::pt2 {
+
+DType core_dtype(TorchDType dtype);
+
+/// A number in the model's text: torch distinguishes bool, int and float when it promotes types.
+struct Scalar {
+  double value = 0;
+  DType kind = DType::f32;  // boolean, i64 or f32: the default dtype of such a number
+};
+
+class Call : public Builder {
+ public:
+  Call(layline::Graph& graph, const Graph& program, const Node& node, TensorEnv& env,
+       Symbols& symbols, OriginRef origin);
+
+  using Builder::scalar;
+
+  // Arguments. A missing one gives the default; one of the wrong kind is a UserError.
+  bool has(std::string_view argument) const;
+  Value* tensor(std::string_view argument) const;
+  /// Null when absent or None.
+  Value* optional_tensor(std::string_view argument) const;
+  std::vector<Value*> tensors(std::string_view argument) const;
+  int64_t integer(std::string_view argument) const;
+  int64_t integer(std::string_view argument, int64_t otherwise) const;
+  double number(std::string_view argument, double otherwise) const;
+  bool flag(std::string_view argument, bool otherwise) const;
+  std::string_view string(std::string_view argument, std::string_view otherwise) const;
+  Ints ints(std::string_view argument, Ints otherwise) const;
+  /// A list with one entry for each of `count` axes: a single entry stands for all.
+  Ints ints_per_axis(std::string_view argument, size_t count, Ints otherwise) const;
+  std::optional<std::vector<double>> numbers(std::string_view argument) const;
+  /// Sizes, which may be symbolic; -1 is given as nullopt.
+  std::vector<std::optional<Dim>> sizes(std::string_view argument) const;
+  std::optional<DType> dtype(std::string_view argument) const;
+  /// A number, or nullopt if the argument is a tensor or absent.
+  std::optional<Scalar> scalar(std::string_view argument) const;
+  /// An axis argument counted from 0, checked against `rank`.
+  int64_t axis(std::string_view argument, int64_t otherwise, int64_t rank) const;
+  /// A list of axes counted from 0, sorted; all of them when absent or empty.
+  Ints axes(std::string_view argument, int64_t rank) const;
+
+  // Results, in the order of the node's outputs.
+  void result(Value* value) { results_.push_back({value, {}}); }
+  /// A result that aliases argument `base`: `steps` are what was applied to it.
+  void view_result(Value* value, std::string_view base);
+  size_t output_count() const;
+  /// The type that the model records for an output.
+  TensorType recorded(size_t output = 0) const;
+
+  [[noreturn]] void fail(const std::string& message) const;
+  template <typename First, typename... Rest>
+  [[noreturn]] void fail(fmt::format_string<First, Rest...> format, First&& first,
+                         Rest&&... rest) const {
+    fail(fmt::format(format, std::forward<First>(first), std::forward<Rest>(rest)...));
+  }
+
+  const Node& node() const { return node_; }
+
+  struct Result {
+    Value* value;
+    std::string_view view_of;  // the tensor name that it aliases, or empty
+  };
+  const std::vector<Result>& results() const { return results_; }
+
+  /// Name of the tensor given as `argument`.
+  std::string_view tensor_name(std::string_view argument) const;
+
+ private:
+  const Argument* find(std::string_view argument) const;
+  const Argument& require(std::string_view argument) const;
+  [[noreturn]] void wrong_kind(std::string_view argument, std::string_view expected) const;
+  Value* read(std::string_view name) const;
+  int64_t literal(std::string_view argument, const SymIntArg& item) const;
+
+  const Graph& program_;
+  const Node& node_;
+  TensorEnv& env_;
+  Symbols& symbols_;
+  std::vector<Result> results_;
+};
+
+/// What an op becomes. One row for each ATen overload, in the tables of ops/.
+struct OpRule {
+  std::string_view target;  // without "torch.ops."
+  void (*import)(Call& call);
+};
+
+const OpRule* find_rule(std::string_view target);
+/// All rows, for the op support table of the documentation.
+std::vector<OpRule> all_rules();
+
+}  // namespace layline::pt2

@@ -1,0 +1,348 @@
+#include "frontend/pt2/import.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "frontend/pt2/archive.h"
+#include "frontend/pt2/call.h"
+#include "frontend/pt2/weights.h"
+
+namespace layline::pt2 {
+namespace {
+
+constexpr std::string_view kTorchOps = "torch.ops.";
+
+std::string_view short_target(std::string_view target) {
+  return target.starts_with(kTorchOps) ? target.substr(kTorchOps.size()) : target;
+}
+
+/// "aten.relu_.default" is "aten.relu.default" followed by a write to its first argument.
+std::optional<std::string> functional_form(std::string_view target) {
+  const size_t dot = target.rfind('.');
+  if (dot == std::string_view::npos || dot < 2 || target[dot - 1] != '_' || target[dot - 2] == '_')
+    return std::nullopt;
+  return std::string(target.substr(0, dot - 1)) + std::string(target.substr(dot));
+}
+
+/// Nodes that compute nothing: checks that torch.export leaves in the graph.
+bool is_guard(std::string_view target) {
+  static constexpr std::string_view kGuards[] = {
+      "aten._assert_scalar.default", "aten._assert_tensor_metadata.default",
+      "aten._assert_async.msg", "aten.sym_constrain_range.default",
+      "aten.sym_constrain_range_for_size.default"};
+  return std::ranges::find(kGuards, target) != std::end(kGuards);
+}
+
+bool is_size_arithmetic(const Node& node) {
+  return std::ranges::all_of(node.outputs, [](const Argument& output) {
+    return output.as<SymIntArg>() || output.as<SymBoolArg>() || output.as<SymFloatArg>();
+  });
+}
+
+OriginRef origin_of(const Node& node, std::string_view name) {
+  return std::make_shared<const Origin>(Origin{
+      std::string(name), source_location(node.stack_trace), module_path(node.nn_module_stack)});
+}
+
+std::string_view first_output(const Node& node) {
+  for (const Argument& output : node.outputs) {
+    if (const auto* tensor = output.as<TensorArg>()) return tensor->name;
+    if (const auto* list = output.as<std::vector<TensorArg>>(); list && !list->empty())
+      return list->front().name;
+  }
+  return node.name.empty() ? short_target(node.target) : node.name;
+}
+
+/// (0,2,3,1) for a tensor that lies channels-last in memory and not also contiguous; otherwise
+/// the contiguous order, which is given as empty.
+std::vector<int> recorded_order(const TensorMeta& meta) {
+  const size_t rank = meta.sizes.size();
+  if (rank != 4 && rank != 5) return {};
+  std::vector<int> channels_last = {0};
+  for (size_t i = 2; i < rank; ++i) channels_last.push_back(static_cast<int>(i));
+  channels_last.push_back(1);
+  auto lies_in = [&](auto axis_at) {
+    int64_t stride = 1;
+    for (size_t i = rank; i-- > 0;) {
+      const auto axis = static_cast<size_t>(axis_at(i));
+      if (!meta.sizes[axis].value || !meta.strides[axis].value) return false;
+      if (*meta.sizes[axis].value != 1 && *meta.strides[axis].value != stride) return false;
+      stride *= *meta.sizes[axis].value;
+    }
+    return true;
+  };
+  const bool contiguous = lies_in([](size_t i) { return static_cast<int>(i); });
+  if (contiguous || !lies_in([&](size_t i) { return channels_last[i]; })) return {};
+  return channels_last;
+}
+
+class Importer {
+ public:
+  Importer(const Pt2Archive& archive, const std::string& model, std::string method)
+      : archive_(archive),
+        program_(archive.program(model)),
+        weights_(archive.weights(model)),
+        constants_(archive.constants(model)),
+        graph_(std::move(method)),
+        symbols_(graph_, program_) {}
+
+  layline::Graph run() {
+    refuse_unsupported();
+    for (size_t i = 0; i < program_.inputs.size(); ++i) bind_input(program_.inputs[i]);
+    for (const Node& node : program_.graph.nodes) import_node(node);
+    bind_outputs();
+    return std::move(graph_);
+  }
+
+ private:
+  const OpRule* rule_for(const Node& node, bool& in_place) const {
+    const std::string_view target = short_target(node.target);
+    in_place = false;
+    if (const OpRule* rule = find_rule(target)) return rule;
+    if (const auto functional = functional_form(target)) {
+      in_place = true;
+      return find_rule(*functional);
+    }
+    return nullptr;
+  }
+
+  void refuse_unsupported() const {
+    struct Places {
+      int count = 0;
+      std::string first;
+    };
+    std::map<std::string_view, Places> unsupported;
+    bool in_place = false;
+    for (const Node& node : program_.graph.nodes) {
+      const std::string_view target = short_target(node.target);
+      if (is_guard(target) || is_size_arithmetic(node) || rule_for(node, in_place)) continue;
+      Places& places = unsupported[target];
+      if (places.count++ == 0) places.first = describe(*origin_of(node, first_output(node)));
+    }
+    if (unsupported.empty()) return;
+    std::string list;
+    for (const auto& [target, places] : unsupported) {
+      list += fmt::format("{}{} at {}", list.empty() ? "" : "; ", target, places.first);
+      if (target.starts_with("higher_order."))
+        list += " (control flow: export the branches as methods of their own)";
+      if (places.count > 1) list += fmt::format(" and {} more", places.count - 1);
+    }
+    throw UserError("{}: {} unsupported op{}: {}", archive_.file()->path(), unsupported.size(),
+                    unsupported.size() == 1 ? "" : "s", list);
+  }
+
+  TensorType type_of(std::string_view name, const TensorMeta& meta) {
+    try {
+      TensorType type{core_dtype(meta.dtype), {}};
+      for (const SymInt& size : meta.sizes) type.shape.push_back(symbols_.dim(size));
+      byte_count_is_sane(type);
+      return type;
+    } catch (const UserError& error) {
+      throw UserError("{}: {}", name, error.what());
+    }
+  }
+
+  static void byte_count_is_sane(const TensorType& type) {
+    (void)(element_count(type.shape) * Dim(static_cast<int64_t>(byte_size(type.dtype))));
+  }
+
+  const TensorMeta& meta_of(std::string_view name) const {
+    auto meta = program_.graph.tensor_values.find(name);
+    if (meta == program_.graph.tensor_values.end())
+      throw UserError("{}: the model records no dtype and shape for `{}`; export it again",
+                      archive_.file()->path(), name);
+    return meta->second;
+  }
+
+  void bind_input(const InputSpec& spec) {
+    switch (spec.kind) {
+      case InputKind::kUserInput: return bind_user_input(spec);
+      case InputKind::kConstantInput: return bind_fixed_input(spec);
+      case InputKind::kParameter:
+      case InputKind::kBuffer:
+      case InputKind::kTensorConstant: {
+        if (!stored_.emplace(spec.name, &spec).second) defined_twice(spec.name);
+        return;
+      }
+      case InputKind::kToken: return;
+      case InputKind::kCustomObj:
+        throw UserError("{}: the input {} is a custom object, which layline cannot run",
+                        archive_.file()->path(), spec.name);
+    }
+  }
+
+  void bind_user_input(const InputSpec& spec) {
+    if (spec.arg.as<TensorArg>() == nullptr) return bind_fixed_input(spec);
+    if (env_.contains(spec.name)) defined_twice(spec.name);
+    const TensorMeta& meta = meta_of(spec.name);
+    TensorType type = type_of(spec.name, meta);
+    const std::vector<int> order = recorded_order(meta);
+    Value* value = nullptr;
+    if (order.empty()) {
+      value = graph_.add_input(std::string(spec.name), std::move(type));
+    } else {
+      Shape logical = type.shape;
+      for (size_t i = 0; i < order.size(); ++i) type.shape[i] = logical[static_cast<size_t>(order[i])];
+      Value* stored = graph_.add_input(std::string(spec.name), std::move(type), order);
+      value = Builder(graph_, std::make_shared<const Origin>(Origin{std::string(spec.name), "", ""}))
+                  .from_channels_last(stored);
+    }
+    env_.define(spec.name, value, fmt::format("the input `{}`", spec.name));
+  }
+
+  void bind_fixed_input(const InputSpec& spec) {
+    FixedInput fixed;
+    if (const auto* integer = spec.arg.as<int64_t>())
+      fixed = *integer;
+    else if (const auto* number = spec.arg.as<double>())
+      fixed = *number;
+    else if (const auto* flag = spec.arg.as<bool>())
+      fixed = *flag;
+    else if (const auto* text = spec.arg.as<std::string_view>())
+      fixed = std::string(*text);
+    else if (!spec.arg.is_none())
+      throw UserError("{}: the input {} is {}; only tensors, and numbers fixed at export, can be "
+                      "inputs",
+                      archive_.file()->path(), spec.name, kind_name(spec.arg));
+    graph_.add_fixed_input(std::string(spec.name), std::move(fixed));
+  }
+
+  [[noreturn]] void defined_twice(std::string_view name) const {
+    throw UserError("{}: `{}` is defined twice", archive_.file()->path(), name);
+  }
+
+  /// Weights become constants when they are first used, so dead ones cost nothing.
+  void lift_if_stored(std::string_view name) {
+    auto stored = stored_.find(name);
+    if (stored == stored_.end() || env_.contains(name)) return;
+    const InputSpec& spec = *stored->second;
+    const bool in_weights = spec.kind == InputKind::kParameter ||
+                            (spec.kind == InputKind::kBuffer && spec.persistent);
+    const Payload& payload = (in_weights ? weights_ : constants_).tensor(spec.fqn);
+    Constant data = constant_from(payload, archive_.file());
+    const TensorType recorded = type_of(name, meta_of(name));
+    if (TensorType{data.dtype(), data.shape()} != recorded)
+      throw UserError("{}: the weight {} is {}, but the model records {}",
+                      archive_.file()->path(), spec.fqn,
+                      to_string(TensorType{data.dtype(), data.shape()}), to_string(recorded));
+    auto origin = std::make_shared<const Origin>(Origin{std::string(spec.fqn), "", ""});
+    env_.define(name, graph_.constant(std::move(data), std::move(origin), spec.fqn),
+                spec.kind == InputKind::kTensorConstant
+                    ? std::string()
+                    : fmt::format("the buffer `{}`", spec.fqn));
+  }
+
+  void lift_operands(const Node& node) {
+    for (const NamedArgument& input : node.inputs) {
+      if (const auto* tensor = input.arg.as<TensorArg>()) lift_if_stored(tensor->name);
+      if (const auto* list = input.arg.as<std::vector<TensorArg>>())
+        for (const TensorArg& tensor : *list) lift_if_stored(tensor.name);
+      if (const auto* list = input.arg.as<std::vector<OptionalTensorArg>>())
+        for (const OptionalTensorArg& tensor : *list)
+          if (tensor.name) lift_if_stored(*tensor.name);
+    }
+  }
+
+  /// The view ops that lead from `base` to `value`, which an importer built one upon the other.
+  static std::vector<ViewStep> steps_between(Value* base, Value* value) {
+    std::vector<ViewStep> steps;
+    for (Value* at = value; at != base; at = at->def()->operand(0)) {
+      if (at->def() == nullptr || at->def()->operand_count() != 1) return {};  // a moved constant
+      steps.push_back({at->def()->op(), at->def()->attributes()});
+    }
+    std::ranges::reverse(steps);
+    return steps;
+  }
+
+  void import_node(const Node& node) {
+    if (is_guard(short_target(node.target)) || is_size_arithmetic(node)) return;
+    bool in_place = false;
+    const OpRule* rule = rule_for(node, in_place);
+    lift_operands(node);
+    Call call(graph_, program_.graph, node, env_, symbols_, origin_of(node, first_output(node)));
+    rule->import(call);
+
+    std::vector<std::string_view> names;
+    for (const Argument& output : node.outputs) {
+      if (const auto* tensor = output.as<TensorArg>()) names.push_back(tensor->name);
+      if (const auto* list = output.as<std::vector<TensorArg>>())
+        for (const TensorArg& tensor : *list) names.push_back(tensor.name);
+      if (output.is_none()) names.push_back({});
+    }
+    if (call.results().size() > names.size())
+      call.fail("has {} outputs, expected {}", names.size(), call.results().size());
+    for (size_t i = 0; i < call.results().size(); ++i)
+      if (!names[i].empty()) bind_result(call, i, names[i], in_place);
+  }
+
+  void bind_result(Call& call, size_t i, std::string_view name, bool in_place) {
+    auto [value, base] = call.results()[i];
+    if (env_.contains(name) || stored_.contains(name)) defined_twice(name);
+    const TensorType recorded = call.recorded(i);
+    if (in_place) value = call.convert(value, recorded.dtype);
+    if (value->type() != recorded)
+      call.fail("the model records {} for `{}`, but its operands give {}", to_string(recorded), name,
+                to_string(value->type()));
+    if (in_place) {
+      const std::string_view self = call.node().inputs.front().name;
+      env_.write(call.tensor_name(self), value, call);
+      env_.define_view(name, call.tensor_name(self), {}, value);
+    } else if (!base.empty()) {
+      env_.define_view(name, base, steps_between(env_.read(base, call), value), value);
+    } else {
+      env_.define(name, value);
+    }
+  }
+
+  void bind_outputs() {
+    for (const OutputSpec& spec : program_.outputs) {
+      if (spec.kind == OutputKind::kToken) continue;
+      if (spec.kind != OutputKind::kUserOutput)
+        throw UserError("{}: the model changes `{}` when it runs (a mutated buffer or input), which "
+                        "layline does not support yet; return the new value instead",
+                        archive_.file()->path(), spec.target);
+      if (spec.arg.as<TensorArg>() == nullptr)
+        throw UserError("{}: output {} of the model is {}; return tensors only",
+                        archive_.file()->path(), graph_.outputs().size(), kind_name(spec.arg));
+      bind_output(spec);
+    }
+  }
+
+  void bind_output(const OutputSpec& spec) {
+    const std::string name(spec.name);
+    lift_if_stored(spec.name);
+    if (!env_.contains(spec.name))
+      throw UserError("{}: the output `{}` is not defined by any node", archive_.file()->path(),
+                      spec.name);
+    Builder builder(graph_, std::make_shared<const Origin>(Origin{name, "", ""}));
+    Value* value = env_.read(spec.name, builder);
+    const std::vector<int> order = recorded_order(meta_of(spec.name));
+    graph_.add_output(name, order.empty() ? value : builder.to_channels_last(value), order);
+  }
+
+  const Pt2Archive& archive_;
+  ExportedProgram program_;
+  PayloadTable weights_;
+  PayloadTable constants_;
+  layline::Graph graph_;
+  Symbols symbols_;
+  TensorEnv env_;
+  std::unordered_map<std::string_view, const InputSpec*> stored_;
+};
+
+}  // namespace
+
+std::vector<layline::Graph> import_archive(const std::string& path) {
+  const Pt2Archive archive(path);
+  std::vector<layline::Graph> graphs;
+  for (const std::string& model : archive.models()) {
+    // torch.export.save calls its one model "model"; the runtime's habit is "forward".
+    const bool lone = archive.models().size() == 1;
+    graphs.push_back(Importer(archive, model, lone ? "forward" : model).run());
+  }
+  return graphs;
+}
+
+}  // namespace layline::pt2

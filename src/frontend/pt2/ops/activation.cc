@@ -1,0 +1,195 @@
+// Activations, and other functions of one tensor.
+#include <limits>
+
+#include "frontend/pt2/ops/rules.h"
+#include "frontend/pt2/promotion.h"
+
+namespace layline::pt2 {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// The operand, converted where the op computes in another dtype than it is given (sqrt of ints).
+Value* self_as_recorded(Call& call) { return call.convert(call.tensor("self"), call.recorded().dtype); }
+
+template <Op op>
+void unary(Call& call) {
+  call.result(call.add(op, {self_as_recorded(call)}));
+}
+
+void relu(Call& call) { call.result(call.clamp(call.tensor("self"), 0, kInfinity)); }
+
+void relu6(Call& call) { call.result(call.clamp(call.tensor("self"), 0, 6)); }
+
+void hardtanh(Call& call) {
+  call.result(call.clamp(call.tensor("self"), call.number("min_val", -1), call.number("max_val", 1)));
+}
+
+void clamp(Call& call) {
+  call.result(call.clamp(self_as_recorded(call), call.number("min", -kInfinity),
+                         call.number("max", kInfinity)));
+}
+
+void clamp_tensor(Call& call) {
+  Value* x = self_as_recorded(call);
+  if (Value* min = call.optional_tensor("min"))
+    x = call.binary(Op::maximum, x, call.convert(min, x->dtype()));
+  if (Value* max = call.optional_tensor("max"))
+    x = call.binary(Op::minimum, x, call.convert(max, x->dtype()));
+  call.result(x);
+}
+
+Value* hardsigmoid(const Builder& build, Value* x) {
+  Value* shifted = build.binary(Op::add, x, build.scalar(x->dtype(), 3));
+  return build.binary(Op::mul, build.clamp(shifted, 0, 6), build.scalar(x->dtype(), 1.0 / 6));
+}
+
+void hardsigmoid(Call& call) { call.result(hardsigmoid(call, call.tensor("self"))); }
+
+void silu(Call& call) {
+  Value* x = call.tensor("self");
+  call.result(call.binary(Op::mul, x, call.add(Op::sigmoid, {x})));
+}
+
+/// log(1 + exp(x)), written so that exp never overflows: max(x, 0) + log(1 + exp(-|x|)).
+Value* softplus(const Builder& build, Value* x) {
+  Value* decay = build.add(Op::exp, {build.add(Op::neg, {build.add(Op::abs, {x})})});
+  Value* log = build.add(Op::log, {build.binary(Op::add, decay, build.scalar(x->dtype(), 1))});
+  return build.binary(Op::add, build.clamp(x, 0, kInfinity), log);
+}
+
+void softplus(Call& call) {
+  // torch switches to the identity above `threshold`, where the two agree to the last digit.
+  Value* x = call.tensor("self");
+  const double beta = call.number("beta", 1);
+  if (beta == 1) return call.result(softplus(call, x));
+  Value* scaled = call.binary(Op::mul, x, call.scalar(x->dtype(), beta));
+  call.result(call.binary(Op::div, softplus(call, scaled), call.scalar(x->dtype(), beta)));
+}
+
+void mish(Call& call) {
+  Value* x = call.tensor("self");
+  call.result(call.binary(Op::mul, x, call.add(Op::tanh, {softplus(call, x)})));
+}
+
+void log_sigmoid(Call& call) {
+  Value* negated = call.add(Op::neg, {call.tensor("self")});
+  call.result(call.add(Op::neg, {softplus(call, negated)}));
+}
+
+void elu(Call& call) {
+  const double scale = call.number("scale", 1);
+  if (call.number("input_scale", 1) != 1) call.fail("input_scale is not supported");
+  Value* y = call.add(Op::elu, {call.tensor("self")}, AlphaAttrs{call.number("alpha", 1)});
+  call.result(scale == 1 ? y : call.binary(Op::mul, y, call.scalar(y->dtype(), scale)));
+}
+
+/// max(0, x) + min(0, alpha * (exp(x / alpha) - 1)): an elu in units of alpha.
+void celu(Call& call) {
+  Value* x = call.tensor("self");
+  const double alpha = call.number("alpha", 1);
+  auto times = [&](Value* value, double factor) {
+    return alpha == 1 ? value : call.binary(Op::mul, value, call.scalar(x->dtype(), factor));
+  };
+  call.result(times(call.add(Op::elu, {times(x, 1 / alpha)}, AlphaAttrs{1}), alpha));
+}
+
+void selu(Call& call) {
+  // Constants of Klambauer et al., Self-Normalizing Neural Networks, as torch has them.
+  constexpr double kAlpha = 1.6732632423543772, kScale = 1.0507009873554805;
+  Value* y = call.add(Op::elu, {call.tensor("self")}, AlphaAttrs{kAlpha});
+  call.result(call.binary(Op::mul, y, call.scalar(y->dtype(), kScale)));
+}
+
+void leaky_relu(Call& call) {
+  call.result(call.add(Op::leaky_relu, {call.tensor("self")},
+                       AlphaAttrs{call.number("negative_slope", 0.01)}));
+}
+
+void prelu(Call& call) {
+  Value* x = call.tensor("self");
+  Value* slope = call.tensor("weight");
+  // One slope for all, or one for each channel of axis 1; the decomposed form has been broadcast.
+  if (slope->type().rank() == 1 && x->type().rank() > 2) {
+    Shape shape(x->shape().size() - 1, Dim(1));
+    shape[0] = slope->shape()[0];
+    slope = call.view(slope, shape);
+  }
+  call.result(call.add(Op::prelu, {x, slope}));
+}
+
+void gelu(Call& call) {
+  call.result(call.add(Op::gelu, {call.tensor("self")},
+                       GeluAttrs{call.string("approximate", "none") == "tanh"}));
+}
+
+void softmax(Call& call, Op op) {
+  Value* x = self_as_recorded(call);
+  if (x->type().rank() == 0) x = call.view(x, {1});
+  Value* y = call.add(op, {x}, AxisAttrs{call.axis("dim", -1, x->type().rank())});
+  call.result(call.view(y, call.recorded().shape));
+}
+
+void square(Call& call) { call.result(call.add(Op::square, {self_as_recorded(call)})); }
+
+void bitwise_not(Call& call) {
+  Value* x = call.tensor("self");
+  if (x->dtype() != DType::boolean) call.fail("is supported on bool tensors only");
+  call.result(call.add(Op::logical_not, {x}));
+}
+
+void logical_not(Call& call) {
+  call.result(call.add(Op::logical_not, {call.convert(call.tensor("self"), DType::boolean)}));
+}
+
+constexpr OpRule kRules[] = {
+    {"aten.relu.default", relu},
+    {"aten.relu6.default", relu6},
+    {"aten.hardtanh.default", hardtanh},
+    {"aten.clamp.default", clamp},
+    {"aten.clamp.Tensor", clamp_tensor},
+    {"aten.clamp_min.default", clamp},
+    {"aten.clamp_max.default", clamp},
+    {"aten.hardswish.default", unary<Op::hardswish>},
+    {"aten.hardsigmoid.default", hardsigmoid},
+    {"aten.silu.default", silu},
+    {"aten.mish.default", mish},
+    {"aten.softplus.default", softplus},
+    {"aten.log_sigmoid.default", log_sigmoid},
+    {"aten.elu.default", elu},
+    {"aten.celu.default", celu},
+    {"aten.selu.default", selu},
+    {"aten.leaky_relu.default", leaky_relu},
+    {"aten.prelu.default", prelu},
+    {"aten._prelu_kernel.default", prelu},
+    {"aten.gelu.default", gelu},
+    {"aten.softmax.int", [](Call& call) { softmax(call, Op::softmax); }},
+    {"aten._softmax.default", [](Call& call) { softmax(call, Op::softmax); }},
+    {"aten.log_softmax.int", [](Call& call) { softmax(call, Op::log_softmax); }},
+    {"aten._log_softmax.default", [](Call& call) { softmax(call, Op::log_softmax); }},
+    {"aten.abs.default", unary<Op::abs>},
+    {"aten.neg.default", unary<Op::neg>},
+    {"aten.exp.default", unary<Op::exp>},
+    {"aten.log.default", unary<Op::log>},
+    {"aten.sqrt.default", unary<Op::sqrt>},
+    {"aten.rsqrt.default", unary<Op::rsqrt>},
+    {"aten.reciprocal.default", unary<Op::reciprocal>},
+    {"aten.sin.default", unary<Op::sin>},
+    {"aten.cos.default", unary<Op::cos>},
+    {"aten.tanh.default", unary<Op::tanh>},
+    {"aten.sigmoid.default", unary<Op::sigmoid>},
+    {"aten.erf.default", unary<Op::erf>},
+    {"aten.floor.default", unary<Op::floor>},
+    {"aten.ceil.default", unary<Op::ceil>},
+    {"aten.round.default", unary<Op::round>},
+    {"aten.sign.default", unary<Op::sign>},
+    {"aten.square.default", square},
+    {"aten.bitwise_not.default", bitwise_not},
+    {"aten.logical_not.default", logical_not},
+};
+
+}  // namespace
+
+std::span<const OpRule> activation_rules() { return kRules; }
+
+}  // namespace layline::pt2

@@ -1,0 +1,170 @@
+// Elementwise ops on two or three operands, tensors or numbers.
+#include "frontend/pt2/ops/rules.h"
+#include "frontend/pt2/promotion.h"
+
+namespace layline::pt2 {
+namespace {
+
+/// op(self, other) in the dtype that the model records for the result.
+Value* binary(Call& call, Op op, std::string_view left = "self", std::string_view right = "other") {
+  const DType dtype = call.recorded().dtype;
+  return call.binary(op, as(call, operand(call, left), dtype), as(call, operand(call, right), dtype));
+}
+
+template <Op op>
+void arithmetic(Call& call) {
+  call.result(binary(call, op));
+}
+
+/// self + alpha * other, or self - alpha * other; `rsub` has the operands exchanged.
+void scaled(Call& call, Op op, std::string_view left, std::string_view right) {
+  const DType dtype = call.recorded().dtype;
+  const double alpha = call.number("alpha", 1);
+  Operand first = operand(call, left), second = operand(call, right);
+  // alpha scales the argument that torch calls the second one.
+  Operand& scaled = right == "other" ? second : first;
+  Value* a = as(call, first, dtype);
+  Value* b = as(call, second, dtype);
+  if (alpha != 1) {
+    Value*& operand_to_scale = &scaled == &second ? b : a;
+    operand_to_scale = call.binary(Op::mul, operand_to_scale, call.scalar(dtype, alpha));
+  }
+  call.result(call.binary(op, a, b));
+}
+
+void add(Call& call) {
+  if (call.recorded().dtype == DType::boolean) return call.result(binary(call, Op::logical_or));
+  scaled(call, Op::add, "self", "other");
+}
+
+void sub(Call& call) { scaled(call, Op::sub, "self", "other"); }
+
+/// other - alpha * self.
+void rsub(Call& call) { scaled(call, Op::sub, "other", "self"); }
+
+void mul(Call& call) {
+  const bool logical = call.recorded().dtype == DType::boolean;
+  call.result(binary(call, logical ? Op::logical_and : Op::mul));
+}
+
+void div_mode(Call& call) {
+  const std::string_view mode = call.string("rounding_mode", "");
+  if (mode.empty()) return call.result(binary(call, Op::div));
+  if (mode == "floor") return call.result(binary(call, Op::floor_div));
+  Value* quotient = nullptr;
+  if (is_float(call.recorded().dtype)) {
+    // Truncation: the floor of the magnitude, with the sign put back.
+    Value* q = binary(call, Op::div);
+    Value* magnitude = call.add(Op::floor, {call.add(Op::abs, {q})});
+    quotient = call.binary(Op::mul, call.add(Op::sign, {q}), magnitude);
+  } else {
+    quotient = binary(call, Op::div);
+  }
+  call.result(quotient);
+}
+
+void pow_number(Call& call) {
+  Value* x = call.convert(call.tensor("self"), call.recorded().dtype);
+  const double exponent = call.number("exponent", 1);
+  if (exponent == 1) return call.result(x);
+  if (exponent == 2) return call.result(call.add(Op::square, {x}));
+  if (is_float(x->dtype())) {
+    if (exponent == 0.5) return call.result(call.add(Op::sqrt, {x}));
+    if (exponent == -0.5) return call.result(call.add(Op::rsqrt, {x}));
+    if (exponent == -1) return call.result(call.add(Op::reciprocal, {x}));
+    if (exponent == 3)
+      return call.result(call.binary(Op::mul, call.add(Op::square, {x}), x));
+  }
+  call.result(call.binary(Op::pow, x, call.scalar(x->dtype(), exponent)));
+}
+
+void pow(Call& call) { call.result(binary(call, Op::pow, "self", "exponent")); }
+
+template <Op op>
+void comparison(Call& call) {
+  const Operand a = operand(call, "self"), b = operand(call, "other");
+  const DType dtype = promote({a, b});
+  call.result(call.binary(op, as(call, a, dtype), as(call, b, dtype)));
+}
+
+template <Op op>
+void logical(Call& call) {
+  call.result(call.binary(op, as(call, operand(call, "self"), DType::boolean),
+                          as(call, operand(call, "other"), DType::boolean)));
+}
+
+template <Op op>
+void bitwise(Call& call) {
+  if (call.recorded().dtype != DType::boolean) call.fail("is supported on bool tensors only");
+  logical<op>(call);
+}
+
+void where(Call& call) {
+  const DType dtype = call.recorded().dtype;
+  Value* condition = call.convert(call.tensor("condition"), DType::boolean);
+  call.result(call.add(Op::where, {condition, as(call, operand(call, "self"), dtype),
+                                   as(call, operand(call, "other"), dtype)}));
+}
+
+void masked_fill(Call& call) {
+  const DType dtype = call.recorded().dtype;
+  Value* mask = call.convert(call.tensor("mask"), DType::boolean);
+  call.result(call.add(Op::where, {mask, as(call, operand(call, "value"), dtype),
+                                   call.convert(call.tensor("self"), dtype)}));
+}
+
+constexpr OpRule kRules[] = {
+    {"aten.add.Tensor", add},
+    {"aten.add.Scalar", add},
+    {"aten.sub.Tensor", sub},
+    {"aten.sub.Scalar", sub},
+    {"aten.rsub.Tensor", rsub},
+    {"aten.rsub.Scalar", rsub},
+    {"aten.mul.Tensor", mul},
+    {"aten.mul.Scalar", mul},
+    {"aten.div.Tensor", arithmetic<Op::div>},
+    {"aten.div.Scalar", arithmetic<Op::div>},
+    {"aten.div.Tensor_mode", div_mode},
+    {"aten.div.Scalar_mode", div_mode},
+    {"aten.true_divide.Tensor", arithmetic<Op::div>},
+    {"aten.floor_divide.default", arithmetic<Op::floor_div>},
+    {"aten.remainder.Tensor", arithmetic<Op::remainder>},
+    {"aten.remainder.Scalar", arithmetic<Op::remainder>},
+    {"aten.minimum.default", arithmetic<Op::minimum>},
+    {"aten.maximum.default", arithmetic<Op::maximum>},
+    {"aten.max.other", arithmetic<Op::maximum>},
+    {"aten.min.other", arithmetic<Op::minimum>},
+    {"aten.pow.Tensor_Scalar", pow_number},
+    {"aten.pow.Tensor_Tensor", pow},
+    {"aten.pow.Scalar", pow},
+    {"aten.eq.Tensor", comparison<Op::equal>},
+    {"aten.eq.Scalar", comparison<Op::equal>},
+    {"aten.ne.Tensor", comparison<Op::not_equal>},
+    {"aten.ne.Scalar", comparison<Op::not_equal>},
+    {"aten.lt.Tensor", comparison<Op::less>},
+    {"aten.lt.Scalar", comparison<Op::less>},
+    {"aten.le.Tensor", comparison<Op::less_equal>},
+    {"aten.le.Scalar", comparison<Op::less_equal>},
+    {"aten.gt.Tensor", comparison<Op::greater>},
+    {"aten.gt.Scalar", comparison<Op::greater>},
+    {"aten.ge.Tensor", comparison<Op::greater_equal>},
+    {"aten.ge.Scalar", comparison<Op::greater_equal>},
+    {"aten.logical_and.default", logical<Op::logical_and>},
+    {"aten.logical_or.default", logical<Op::logical_or>},
+    {"aten.logical_xor.default", logical<Op::logical_xor>},
+    {"aten.bitwise_and.Tensor", bitwise<Op::logical_and>},
+    {"aten.bitwise_or.Tensor", bitwise<Op::logical_or>},
+    {"aten.bitwise_xor.Tensor", bitwise<Op::logical_xor>},
+    {"aten.where.self", where},
+    {"aten.where.ScalarSelf", where},
+    {"aten.where.ScalarOther", where},
+    {"aten.where.Scalar", where},
+    {"aten.masked_fill.Scalar", masked_fill},
+    {"aten.masked_fill.Tensor", masked_fill},
+};
+
+}  // namespace
+
+std::span<const OpRule> arithmetic_rules() { return kRules; }
+
+}  // namespace layline::pt2

@@ -1,0 +1,63 @@
+// Tensors that are made of numbers: constants.
+#include "frontend/pt2/ops/rules.h"
+#include "ir/tensor.h"
+
+namespace layline::pt2 {
+namespace {
+
+Value* filled(Call& call, double value) {
+  const TensorType type = call.recorded();
+  return call.expand(call.scalar(type.dtype, value), type.shape);
+}
+
+template <int value>
+void filled_with(Call& call) {
+  call.result(filled(call, value));
+}
+
+void full(Call& call) { call.result(filled(call, call.number("fill_value", 0))); }
+
+void fill(Call& call) {
+  if (call.scalar("value")) return call.result(filled(call, call.number("value", 0)));
+  Value* value = call.convert(call.tensor("value"), call.recorded().dtype);
+  call.result(call.expand(value, call.recorded().shape));
+}
+
+void scalar_tensor(Call& call) {
+  call.result(call.scalar(call.recorded().dtype, call.number("s", 0)));
+}
+
+void arange(Call& call) {
+  const TensorType type = call.recorded();
+  if (!is_static(type.shape)) call.fail("of a dynamic length is not supported");
+  Tensor numbers(type);
+  const double start = call.number("start", 0), step = call.number("step", 1);
+  for (int64_t i = 0; i < numbers.count(); ++i) numbers.set(i, start + static_cast<double>(i) * step);
+  call.result(call.constant(Constant::owned(
+      type.dtype, type.shape, {numbers.bytes().begin(), numbers.bytes().end()})));
+}
+
+constexpr OpRule kRules[] = {
+    {"aten.full.default", full},
+    {"aten.full_like.default", full},
+    {"aten.new_full.default", full},
+    {"aten.zeros.default", filled_with<0>},
+    {"aten.zeros_like.default", filled_with<0>},
+    {"aten.new_zeros.default", filled_with<0>},
+    {"aten.ones.default", filled_with<1>},
+    {"aten.ones_like.default", filled_with<1>},
+    {"aten.new_ones.default", filled_with<1>},
+    {"aten.fill.Scalar", fill},
+    {"aten.fill.Tensor", fill},
+    {"aten.zero.default", filled_with<0>},
+    {"aten.scalar_tensor.default", scalar_tensor},
+    {"aten.arange.default", arange},
+    {"aten.arange.start", arange},
+    {"aten.arange.start_step", arange},
+};
+
+}  // namespace
+
+std::span<const OpRule> creation_rules() { return kRules; }
+
+}  // namespace layline::pt2

@@ -1,0 +1,201 @@
+// Taking tensors apart and putting them together.
+#include <algorithm>
+#include <limits>
+
+#include "frontend/pt2/ops/rules.h"
+#include "frontend/pt2/promotion.h"
+
+namespace layline::pt2 {
+namespace {
+
+/// The tensors in one dtype, without the empty 1-d tensors that torch.cat passes over.
+std::vector<Value*> joined_operands(Call& call) {
+  const DType dtype = call.recorded().dtype;
+  std::vector<Value*> parts;
+  for (Value* part : call.tensors("tensors"))
+    if (part->shape() != Shape{0}) parts.push_back(call.convert(part, dtype));
+  return parts;
+}
+
+void cat(Call& call) {
+  std::vector<Value*> parts = joined_operands(call);
+  if (parts.empty()) return call.result(call.constant(Constant::owned(call.recorded().dtype, {0}, {})));
+  const int64_t rank = parts[0]->type().rank();
+  call.result(call.concat(std::move(parts), call.axis("dim", 0, rank)));
+}
+
+void stack(Call& call) {
+  std::vector<Value*> parts = joined_operands(call);
+  if (parts.empty()) call.fail("stacks no tensors");
+  const int64_t axis = call.axis("dim", 0, parts[0]->type().rank() + 1);
+  for (Value*& part : parts) {
+    Shape shape = part->shape();
+    shape.insert(shape.begin() + axis, Dim(1));
+    part = call.view(part, shape);
+  }
+  call.result(call.concat(std::move(parts), axis));
+}
+
+/// The length of an axis that is about to be cut.
+int64_t static_length(Call& call, Value* x, int64_t axis) {
+  const Dim length = x->shape()[static_cast<size_t>(axis)];
+  if (!length.is_static()) call.fail("cuts a dynamic axis, which is not supported");
+  return length.value();
+}
+
+int64_t axis_of(Call& call, Value* x) {
+  if (x->shape().empty()) call.fail("takes no 0-d tensors");
+  return call.axis("dim", 0, x->type().rank());
+}
+
+void slice(Call& call) {
+  Value* x = call.tensor("self");
+  const int64_t axis = axis_of(call, x);
+  const int64_t step = call.integer("step", 1);
+  if (step < 1) call.fail("the step is {}", step);
+  const Dim whole = x->shape()[static_cast<size_t>(axis)];
+  const int64_t start_given = call.integer("start", 0);
+  const int64_t end_given = call.integer("end", std::numeric_limits<int64_t>::max());
+  if (!whole.is_static() && start_given == 0 && end_given == std::numeric_limits<int64_t>::max() &&
+      step == 1)
+    return call.view_result(x, "self");
+  const int64_t length = static_length(call, x, axis);
+  auto place = [length](int64_t index) {
+    return std::clamp<int64_t>(index < 0 ? index + length : index, 0, length);
+  };
+  const int64_t start = place(start_given);
+  const int64_t end = std::max(start, place(end_given));
+  call.view_result(call.slice(x, axis, start, (end - start) / step + ((end - start) % step != 0), step),
+                   "self");
+}
+
+Value* without_axis(Call& call, Value* x, int64_t axis) {
+  Shape shape = x->shape();
+  shape.erase(shape.begin() + axis);
+  return call.view(x, shape);
+}
+
+void select(Call& call) {
+  Value* x = call.tensor("self");
+  const int64_t axis = axis_of(call, x);
+  const int64_t length = static_length(call, x, axis);
+  int64_t index = call.integer("index");
+  if (index < 0) index += length;
+  if (index < 0 || index >= length) call.fail("selects element {} of {}", index, length);
+  call.view_result(without_axis(call, call.slice(x, axis, index, 1), axis), "self");
+}
+
+void narrow(Call& call) {
+  Value* x = call.tensor("self");
+  const int64_t axis = axis_of(call, x);
+  const int64_t whole = static_length(call, x, axis);
+  int64_t start = call.integer("start");
+  if (start < 0) start += whole;
+  const int64_t length = call.integer("length");
+  if (start < 0 || length < 0 || length > whole - start)
+    call.fail("takes {} elements from {} of {}", length, start, whole);
+  call.view_result(call.slice(x, axis, start, length), "self");
+}
+
+void cut(Call& call, Value* x, int64_t axis, const Ints& sizes) {
+  int64_t start = 0;
+  const int64_t length = static_length(call, x, axis);
+  for (int64_t size : sizes) {
+    if (size < 0 || size > length - start) call.fail("cuts {} elements from {} of {}", size, start, length);
+    call.view_result(call.slice(x, axis, start, size), "self");
+    start += size;
+  }
+  if (start != length) call.fail("cuts {} of {} elements", start, length);
+}
+
+void split_into(Call& call, int64_t size) {
+  Value* x = call.tensor("self");
+  const int64_t axis = axis_of(call, x);
+  const int64_t length = static_length(call, x, axis);
+  if (size < 0 || (size == 0 && length > 0)) call.fail("splits into pieces of {}", size);
+  Ints sizes;
+  for (int64_t start = 0; start < length; start += size)
+    sizes.push_back(std::min(size, length - start));
+  if (sizes.empty()) sizes.push_back(0);
+  cut(call, x, axis, sizes);
+}
+
+void split(Call& call) { split_into(call, call.integer("split_size")); }
+
+void split_with_sizes(Call& call) {
+  Value* x = call.tensor("self");
+  cut(call, x, axis_of(call, x), call.ints("split_sizes", {}));
+}
+
+void chunk(Call& call) {
+  Value* x = call.tensor("self");
+  const int64_t chunks = call.integer("chunks");
+  if (chunks < 1) call.fail("splits into {} chunks", chunks);
+  const int64_t length = static_length(call, x, axis_of(call, x));
+  split_into(call, (length + chunks - 1) / chunks);
+}
+
+void unbind(Call& call) {
+  Value* x = call.tensor("self");
+  const int64_t axis = axis_of(call, x);
+  for (int64_t i = 0; i < static_length(call, x, axis); ++i)
+    call.view_result(without_axis(call, call.slice(x, axis, i, 1), axis), "self");
+}
+
+void flip(Call& call) {
+  Value* x = call.tensor("self");
+  if (call.ints("dims", {}).empty()) return call.result(x);
+  call.result(call.add(Op::flip, {x}, AxesAttrs{call.axes("dims", x->type().rank())}));
+}
+
+void roll(Call& call) {
+  Value* x = call.tensor("self");
+  Ints shifts = call.ints("shifts", {});
+  Ints axes = call.ints("dims", {});
+  const Shape shape = x->shape();
+  const bool flattened = axes.empty();
+  if (flattened) {
+    x = call.view(x, {element_count(shape)});
+    axes = {0};
+  }
+  for (int64_t& axis : axes) axis += axis < 0 ? x->type().rank() : 0;
+  call.result(call.view(call.add(Op::roll, {x}, RollAttrs{axes, shifts}), shape));
+}
+
+void embedding(Call& call) {
+  call.result(call.add(Op::gather, {call.tensor("weight"), call.tensor("indices")}, AxisAttrs{0}));
+}
+
+void index_select(Call& call) {
+  Value* x = call.tensor("self");
+  const int64_t axis = axis_of(call, x);
+  call.result(call.add(Op::gather, {x, call.tensor("index")}, AxisAttrs{axis}));
+}
+
+constexpr OpRule kRules[] = {
+    {"aten.cat.default", cat},
+    {"aten.concat.default", cat},
+    {"aten.stack.default", stack},
+    {"aten.slice.Tensor", slice},
+    {"aten.slice_copy.Tensor", slice},
+    {"aten.select.int", select},
+    {"aten.select_copy.int", select},
+    {"aten.narrow.default", narrow},
+    {"aten.split.Tensor", split},
+    {"aten.split_copy.Tensor", split},
+    {"aten.split_with_sizes.default", split_with_sizes},
+    {"aten.split_with_sizes_copy.default", split_with_sizes},
+    {"aten.split.sizes", split_with_sizes},
+    {"aten.chunk.default", chunk},
+    {"aten.unbind.int", unbind},
+    {"aten.flip.default", flip},
+    {"aten.roll.default", roll},
+    {"aten.embedding.default", embedding},
+    {"aten.index_select.default", index_select},
+};
+
+}  // namespace
+
+std::span<const OpRule> join_rules() { return kRules; }
+
+}  // namespace layline::pt2

@@ -1,0 +1,26 @@
+#include "frontend/pt2/ops/rules.h"
+
+#include <unordered_map>
+
+namespace layline::pt2 {
+
+std::vector<OpRule> all_rules() {
+  std::vector<OpRule> rules;
+  for (auto table : {activation_rules, arithmetic_rules, conv_rules, creation_rules, join_rules,
+                     linear_rules, norm_rules, pad_rules, pool_rules, reduction_rules, resize_rules,
+                     view_rules})
+    rules.insert(rules.end(), table().begin(), table().end());
+  return rules;
+}
+
+const OpRule* find_rule(std::string_view target) {
+  static const auto* index = [] {
+    auto* map = new std::unordered_map<std::string_view, OpRule>;
+    for (const OpRule& rule : all_rules()) map->emplace(rule.target, rule);
+    return map;
+  }();
+  auto found = index->find(target);
+  return found == index->end() ? nullptr : &found->second;
+}
+
+}  // namespace layline::pt2

@@ -1,0 +1,82 @@
+#include "frontend/pt2/tensor_env.h"
+
+#include "base/error.h"
+
+namespace layline::pt2 {
+namespace {
+
+/// `base` with the part that `step` views replaced by `part`.
+Value* write_back(const ViewStep& step, Value* base, Value* part, const Builder& builder) {
+  if (step.op == Op::relayout)
+    return builder.relayout(part, std::get<RelayoutAttrs>(step.attributes).relayout.inverse());
+  if (step.op != Op::slice)
+    throw UserError("{}: writes in place to an expanded tensor; clone it before the write",
+                    describe(*builder.origin()));
+  const auto& slice = std::get<SliceAttrs>(step.attributes);
+  Value* result = part;
+  for (size_t a = 0; a < slice.start.size(); ++a) {
+    if (slice.step[a] != 1)
+      throw UserError("{}: writes in place to a slice with step {}, which layline does not support",
+                      describe(*builder.origin()), slice.step[a]);
+    if (slice.size[a] == base->shape()[a]) continue;
+    LAYLINE_ASSERT(slice.size == part->shape(), "a view slices one axis at a time");
+    const int64_t length = base->shape()[a].value();
+    const int64_t end = slice.start[a] + slice.size[a].value();
+    const auto axis = static_cast<int64_t>(a);
+    std::vector<Value*> pieces;
+    if (slice.start[a] > 0) pieces.push_back(builder.slice(base, axis, 0, slice.start[a]));
+    pieces.push_back(part);
+    if (end < length) pieces.push_back(builder.slice(base, axis, end, length - end));
+    result = builder.concat(std::move(pieces), axis);
+  }
+  return result;
+}
+
+}  // namespace
+
+void TensorEnv::define(std::string_view name, Value* value, std::string owner) {
+  storages_.push_back({value, 0, std::move(owner)});
+  bindings_.insert_or_assign(name, Binding{storages_.size() - 1, {}, value, 0});
+}
+
+void TensorEnv::define_view(std::string_view name, std::string_view base,
+                            std::vector<ViewStep> steps, Value* value) {
+  const Binding& from = bindings_.at(base);
+  Binding binding{from.storage, from.path, value, storages_[from.storage].version};
+  binding.path.insert(binding.path.end(), std::make_move_iterator(steps.begin()),
+                      std::make_move_iterator(steps.end()));
+  bindings_.insert_or_assign(name, std::move(binding));
+}
+
+Value* TensorEnv::read(std::string_view name, const Builder& builder) {
+  Binding& binding = bindings_.at(name);
+  const Storage& storage = storages_[binding.storage];
+  if (binding.version != storage.version) {
+    binding.value = storage.value;
+    for (const ViewStep& step : binding.path)
+      binding.value = builder.add(step.op, {binding.value}, step.attributes);
+    binding.version = storage.version;
+  }
+  return binding.value;
+}
+
+void TensorEnv::write(std::string_view name, Value* value, const Builder& builder) {
+  Binding& binding = bindings_.at(name);
+  Storage& storage = storages_[binding.storage];
+  if (!storage.owner.empty())
+    throw UserError("{}: changes {} in place; write `x = x.clone()` before it in the model",
+                    describe(*builder.origin()), storage.owner);
+  // The values along the path, so that each step knows what surrounds the part it views.
+  std::vector<Value*> along = {storage.value};
+  for (size_t i = 0; i + 1 < binding.path.size(); ++i)
+    along.push_back(builder.add(binding.path[i].op, {along.back()}, binding.path[i].attributes));
+  Value* changed = value;
+  for (size_t i = binding.path.size(); i-- > 0;)
+    changed = write_back(binding.path[i], along[i], changed, builder);
+  storage.value = changed;
+  ++storage.version;
+  binding.value = value;
+  binding.version = storage.version;
+}
+
+}  // namespace layline::pt2

@@ -1,0 +1,55 @@
+// What the names of an exported program stand for while it is imported.
+//
+// torch's tensors alias: a view shares its base's storage, and an in-place op changes both. Core IR
+// has values only. So every name is bound to a storage and the path of views that leads from it;
+// writing through a name gives the storage a new value, and other names on it are read anew.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/builder.h"
+
+namespace layline::pt2 {
+
+/// One step from a tensor to a view of it: a relayout, a slice or an expand.
+struct ViewStep {
+  Op op;
+  Attributes attributes;
+};
+
+class TensorEnv {
+ public:
+  /// `name` is a tensor of its own. `owner` says what a write to it would change outside the
+  /// program (a buffer, an input); empty for ordinary tensors.
+  void define(std::string_view name, Value* value, std::string owner = {});
+  /// `name` views `base` through `steps`; `value` is its present value.
+  void define_view(std::string_view name, std::string_view base, std::vector<ViewStep> steps,
+                   Value* value);
+  bool contains(std::string_view name) const { return bindings_.contains(name); }
+  /// The present value of `name`.
+  Value* read(std::string_view name, const Builder& builder);
+  /// All aliases of `name` see `value` from now on. UserError where the write cannot be undone
+  /// through the views, or would change an owner's tensor.
+  void write(std::string_view name, Value* value, const Builder& builder);
+
+ private:
+  struct Storage {
+    Value* value;
+    int version = 0;
+    std::string owner;
+  };
+  struct Binding {
+    size_t storage;
+    std::vector<ViewStep> path;
+    Value* value;
+    int version;
+  };
+
+  std::vector<Storage> storages_;
+  std::unordered_map<std::string_view, Binding> bindings_;
+};
+
+}  // namespace layline::pt2

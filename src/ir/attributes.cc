@@ -1,0 +1,31 @@
+#include "ir/attributes.h"
+
+namespace layline {
+namespace {
+
+template <typename T>
+bool same_fields(const T& a, const T& b) {
+  // The fields of both are visited in the same order; the k-th of one meets the k-th of the other.
+  std::vector<const void*> left;
+  T::fields(a, [&](std::string_view, const auto& field) { left.push_back(&field); });
+  bool same = true;
+  size_t k = 0;
+  T::fields(b, [&](std::string_view, const auto& field) {
+    using Field = std::remove_cvref_t<decltype(field)>;
+    same = same && *static_cast<const Field*>(left[k++]) == field;
+  });
+  return same;
+}
+
+}  // namespace
+
+bool operator==(const Attributes& a, const Attributes& b) {
+  if (a.index() != b.index()) return false;
+  return std::visit(
+      [&b](const auto& left) {
+        return same_fields(left, std::get<std::remove_cvref_t<decltype(left)>>(b));
+      },
+      a);
+}
+
+}  // namespace layline

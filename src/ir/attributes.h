@@ -1,0 +1,206 @@
+// What an op instance is told besides its operands: one struct for each family of ops. Every
+// struct lists its fields once, in `fields`, from which the printer, the parser and the comparison
+// of attributes are made.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "algebra/relayout.h"
+#include "ir/constant.h"
+#include "ir/dtype.h"
+
+namespace layline {
+
+using Ints = std::vector<int64_t>;
+
+/// A fused activation: results are clamped to [min, max].
+struct Bounds {
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
+  bool operator==(const Bounds&) const = default;
+  bool unbounded() const { return *this == Bounds{}; }
+};
+
+enum class PadMode : uint8_t { constant, reflect, replicate, circular };
+enum class ResizeMode : uint8_t { nearest, bilinear };
+
+struct NoAttrs {
+  static void fields(auto&&, auto&&) {}
+};
+
+struct ConstantAttrs {
+  Constant data;
+  static void fields(auto& self, auto&& field) { field("data", self.data); }
+};
+
+struct RelayoutAttrs {
+  Relayout relayout;
+  static void fields(auto& self, auto&& field) { field("relayout", self.relayout); }
+};
+
+/// expand: the shape to broadcast to.
+struct ShapeAttrs {
+  Shape shape;
+  static void fields(auto& self, auto&& field) { field("shape", self.shape); }
+};
+
+/// One axis, never negative: concat, softmax, cumsum, gather, argmax ...
+struct AxisAttrs {
+  int64_t axis = 0;
+  static void fields(auto& self, auto&& field) { field("axis", self.axis); }
+};
+
+/// Sorted, distinct, never negative: reductions, flip.
+struct AxesAttrs {
+  Ints axes;
+  static void fields(auto& self, auto&& field) { field("axes", self.axes); }
+};
+
+/// Element i of the result's axis a is element start[a] + i * step[a] of the operand's, step > 0.
+struct SliceAttrs {
+  Ints start;
+  Shape size;
+  Ints step;
+  static void fields(auto& self, auto&& field) {
+    field("start", self.start);
+    field("size", self.size);
+    field("step", self.step);
+  }
+};
+
+struct PadAttrs {
+  Ints low, high;  // one entry for each axis, never negative (a crop is a slice)
+  PadMode mode = PadMode::constant;
+  double value = 0;
+  static void fields(auto& self, auto&& field) {
+    field("low", self.low);
+    field("high", self.high);
+    field("mode", self.mode);
+    field("value", self.value);
+  }
+};
+
+/// Element i of the result is element (i - shift) modulo the axis length.
+struct RollAttrs {
+  Ints axes, shifts;
+  static void fields(auto& self, auto&& field) {
+    field("axes", self.axes);
+    field("shifts", self.shifts);
+  }
+};
+
+struct BinaryAttrs {
+  Bounds bounds;
+  static void fields(auto& self, auto&& field) { field("bounds", self.bounds); }
+};
+
+struct ClampAttrs {
+  Bounds bounds;
+  static void fields(auto& self, auto&& field) { field("bounds", self.bounds); }
+};
+
+/// The one parameter of elu (alpha) and leaky_relu (slope).
+struct AlphaAttrs {
+  double alpha = 0;
+  static void fields(auto& self, auto&& field) { field("alpha", self.alpha); }
+};
+
+struct GeluAttrs {
+  bool tanh = false;  // the tanh approximation; otherwise erf
+  static void fields(auto& self, auto&& field) { field("tanh", self.tanh); }
+};
+
+struct ConvertAttrs {
+  DType to = DType::f32;
+  static void fields(auto& self, auto&& field) { field("to", self.to); }
+};
+
+/// Spatial attributes have one entry for each spatial axis of the channels-last operand.
+struct ConvAttrs {
+  Ints stride, dilation;
+  Ints low, high;  // zero padding before and after each spatial axis
+  int64_t groups = 1;
+  Bounds bounds;
+  static void fields(auto& self, auto&& field) {
+    field("stride", self.stride);
+    field("dilation", self.dilation);
+    field("low", self.low);
+    field("high", self.high);
+    field("groups", self.groups);
+    field("bounds", self.bounds);
+  }
+};
+
+/// low and high crop the full result, as in torch; extra extends it after cropping
+/// (output_padding).
+struct ConvTransposeAttrs {
+  Ints stride, dilation;
+  Ints low, high;
+  Ints extra;
+  int64_t groups = 1;
+  Bounds bounds;
+  static void fields(auto& self, auto&& field) {
+    field("stride", self.stride);
+    field("dilation", self.dilation);
+    field("low", self.low);
+    field("high", self.high);
+    field("extra", self.extra);
+    field("groups", self.groups);
+    field("bounds", self.bounds);
+  }
+};
+
+struct LinearAttrs {
+  Bounds bounds;
+  static void fields(auto& self, auto&& field) { field("bounds", self.bounds); }
+};
+
+struct MatmulAttrs {
+  bool transpose_b = false;  // b is [..., n, k] instead of [..., k, n]
+  static void fields(auto& self, auto&& field) { field("transpose_b", self.transpose_b); }
+};
+
+struct PoolAttrs {
+  Ints kernel, stride, dilation;
+  Ints low, high;
+  bool count_padding = false;  // average pools: padding counts in the divisor
+  Bounds bounds;
+  static void fields(auto& self, auto&& field) {
+    field("kernel", self.kernel);
+    field("stride", self.stride);
+    field("dilation", self.dilation);
+    field("low", self.low);
+    field("high", self.high);
+    field("count_padding", self.count_padding);
+    field("bounds", self.bounds);
+  }
+};
+
+/// Resizes the spatial axes of a channels-last operand. Source coordinate of output i is
+/// i * step (align_corners, and nearest) or (i + 0.5) * step - 0.5 (bilinear otherwise).
+struct ResizeAttrs {
+  Ints size;
+  std::vector<double> step;
+  ResizeMode mode = ResizeMode::bilinear;
+  bool align_corners = false;
+  static void fields(auto& self, auto&& field) {
+    field("size", self.size);
+    field("step", self.step);
+    field("mode", self.mode);
+    field("align_corners", self.align_corners);
+  }
+};
+
+using Attributes =
+    std::variant<NoAttrs, ConstantAttrs, RelayoutAttrs, ShapeAttrs, AxisAttrs, AxesAttrs,
+                 SliceAttrs, PadAttrs, RollAttrs, BinaryAttrs, ClampAttrs, AlphaAttrs, GeluAttrs,
+                 ConvertAttrs, ConvAttrs, ConvTransposeAttrs, LinearAttrs, MatmulAttrs, PoolAttrs,
+                 ResizeAttrs>;
+
+bool operator==(const Attributes& a, const Attributes& b);
+
+}  // namespace layline

@@ -1,0 +1,68 @@
+#include "ir/builder.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace layline {
+
+Value* Builder::binary(Op op, Value* a, Value* b) const {
+  if (info(op).attributes == Attributes(BinaryAttrs{}).index())
+    return add(op, {a, b}, BinaryAttrs{});
+  return add(op, {a, b});
+}
+
+Value* Builder::clamp(Value* x, double min, double max) const {
+  return add(Op::clamp, {x}, ClampAttrs{{min, max}});
+}
+
+Value* Builder::convert(Value* x, DType to) const {
+  return x->dtype() == to ? x : add(Op::convert, {x}, ConvertAttrs{to});
+}
+
+Value* Builder::relayout(Value* x, Relayout relayout) const {
+  if (relayout.is_identity()) return x;
+  if (const Constant* data = constant_of(x)) return constant(data->relaid(relayout));
+  return add(Op::relayout, {x}, RelayoutAttrs{std::move(relayout)});
+}
+
+Value* Builder::permute(Value* x, std::span<const int> permutation) const {
+  return relayout(x, Relayout::permute(x->shape(), permutation));
+}
+
+Value* Builder::view(Value* x, Shape shape) const {
+  return relayout(x, Relayout::view(x->shape(), std::move(shape)));
+}
+
+Value* Builder::to_channels_last(Value* x) const {
+  std::vector<int> permutation(x->shape().size());
+  std::iota(permutation.begin(), permutation.end(), 0);
+  std::rotate(permutation.begin() + 1, permutation.begin() + 2, permutation.end());
+  return permute(x, permutation);
+}
+
+Value* Builder::from_channels_last(Value* x) const {
+  std::vector<int> permutation(x->shape().size());
+  std::iota(permutation.begin(), permutation.end(), 0);
+  std::rotate(permutation.begin() + 1, permutation.end() - 1, permutation.end());
+  return permute(x, permutation);
+}
+
+Value* Builder::expand(Value* x, Shape shape) const {
+  return x->shape() == shape ? x : add(Op::expand, {x}, ShapeAttrs{std::move(shape)});
+}
+
+Value* Builder::slice(Value* x, int64_t axis, int64_t start, Dim size, int64_t step) const {
+  SliceAttrs attrs{Ints(x->shape().size(), 0), x->shape(), Ints(x->shape().size(), 1)};
+  const auto a = static_cast<size_t>(axis);
+  if (start == 0 && step == 1 && size == x->shape()[a]) return x;
+  attrs.start[a] = start;
+  attrs.size[a] = size;
+  attrs.step[a] = step;
+  return add(Op::slice, {x}, std::move(attrs));
+}
+
+Value* Builder::concat(std::vector<Value*> parts, int64_t axis) const {
+  return parts.size() == 1 ? parts[0] : add(Op::concat, std::move(parts), AxisAttrs{axis});
+}
+
+}  // namespace layline

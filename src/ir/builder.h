@@ -1,0 +1,51 @@
+// Shorthand for adding nodes that all come from one place in the user's model.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace layline {
+
+class Builder {
+ public:
+  Builder(Graph& graph, OriginRef origin) : graph_(graph), origin_(std::move(origin)) {}
+
+  Graph& graph() const { return graph_; }
+  const OriginRef& origin() const { return origin_; }
+
+  Value* add(Op op, std::vector<Value*> operands, Attributes attributes = NoAttrs{}) const {
+    return graph_.add(op, std::move(operands), std::move(attributes), origin_);
+  }
+  Value* binary(Op op, Value* a, Value* b) const;
+  Value* clamp(Value* x, double min, double max) const;
+  /// x itself where it already has that dtype.
+  Value* convert(Value* x, DType to) const;
+
+  /// Of a constant, the moved constant: nothing is left to do at run time.
+  Value* relayout(Value* x, Relayout relayout) const;
+  Value* permute(Value* x, std::span<const int> permutation) const;
+  /// x itself where the shape is already right.
+  Value* view(Value* x, Shape shape) const;
+  /// [N,C,spatial...] to [N,spatial...,C] and back.
+  Value* to_channels_last(Value* x) const;
+  Value* from_channels_last(Value* x) const;
+  /// x itself where nothing has to be repeated.
+  Value* expand(Value* x, Shape shape) const;
+  /// size elements of one axis, from start on, every step-th.
+  Value* slice(Value* x, int64_t axis, int64_t start, Dim size, int64_t step = 1) const;
+  Value* concat(std::vector<Value*> parts, int64_t axis) const;
+
+  Value* constant(Constant data) const { return graph_.constant(std::move(data), origin_); }
+  Value* scalar(DType dtype, double value) const { return constant(Constant::scalar(dtype, value)); }
+
+ private:
+  Graph& graph_;
+  OriginRef origin_;
+};
+
+}  // namespace layline

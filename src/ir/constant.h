@@ -1,0 +1,63 @@
+// Constants: bytes that usually stay where they are, in the mapped model file, together with what
+// has yet to happen to them. Nothing is copied until the program is written: `materialise` then
+// scales and reorders each weight once, straight into its final place.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "algebra/relayout.h"
+#include "ir/dtype.h"
+
+namespace layline {
+
+class Constant {
+ public:
+  /// Bytes that live elsewhere (a mapped file); `keep_alive` owns them. Row-major over `shape`.
+  static Constant view(DType dtype, Shape shape, std::span<const std::byte> stored,
+                       std::shared_ptr<const void> keep_alive);
+  static Constant owned(DType dtype, Shape shape, std::vector<std::byte> bytes);
+  /// A rank-0 constant.
+  static Constant scalar(DType dtype, double value);
+
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return pending_.target(); }
+  size_t byte_count() const { return stored_.size(); }
+
+  /// The same constant after `relayout`, whose source is shape(). Composes with what is pending
+  /// where one relayout can do both, otherwise materialises first.
+  Constant relaid(const Relayout& relayout) const;
+  /// The f32 constant whose row i, along the leading axis of shape(), is multiplied by factors[i].
+  Constant scaled_rows(std::span<const float> factors) const;
+
+  /// Writes the constant, row-major over shape(), into `out` (byte_count() bytes).
+  void materialise(std::span<std::byte> out) const;
+  std::vector<std::byte> bytes() const;
+
+  /// Value equality of the bytes that materialise() would write; cheap when both are the same view.
+  bool same_bytes(const Constant& other) const;
+  /// Equal for constants with equal bytes; reads only a sample of large ones.
+  size_t sample_hash() const;
+
+  std::span<const std::byte> stored() const { return stored_; }
+  const Relayout& pending() const { return pending_; }
+  /// Empty, or one factor for each row of the stored data's leading axis.
+  std::span<const float> row_factors() const;
+
+  /// Exact identity of what is recorded (not of the bytes): same stored bytes, pending work, dtype.
+  bool operator==(const Constant& other) const;
+
+ private:
+  Constant(DType dtype, Relayout pending, std::span<const std::byte> stored,
+           std::shared_ptr<const void> keep_alive);
+
+  DType dtype_;
+  Relayout pending_;  // from the stored shape to shape()
+  std::span<const std::byte> stored_;
+  std::shared_ptr<const void> keep_alive_;
+  std::shared_ptr<const std::vector<float>> row_factors_;  // applied before pending_
+};
+
+}  // namespace layline

@@ -1,0 +1,171 @@
+#include "ir/graph.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace layline {
+namespace {
+
+std::vector<int> identity_order(size_t rank) {
+  std::vector<int> order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+bool is_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+}  // namespace
+
+std::string describe(const Origin& origin) {
+  std::string place = origin.source;
+  if (!origin.module.empty()) place += (place.empty() ? "" : ", ") + origin.module;
+  return place.empty() ? origin.node : fmt::format("{} ({})", origin.node, place);
+}
+
+std::string describe(const Node& node) {
+  return node.origin() ? describe(*node.origin()) : node.result()->name();
+}
+
+const Constant* constant_of(const Value* value) {
+  if (value->def() == nullptr || !value->def()->is(Op::constant)) return nullptr;
+  return &value->def()->attrs<ConstantAttrs>().data;
+}
+
+std::string Graph::unique_name(std::string_view wanted) {
+  std::string base(wanted.empty() ? "v" : wanted);
+  for (char& c : base)
+    if (!is_name_character(c)) c = '_';
+  int& count = names_[base];
+  std::string unique = base;
+  while (count++ > 0) {
+    unique = fmt::format("{}_{}", base, count - 1);
+    if (names_.emplace(unique, 1).second) break;
+  }
+  return unique;
+}
+
+Value* Graph::new_value(TensorType type, std::string_view wanted_name) {
+  Value& value = values_.emplace_back();
+  value.type_ = std::move(type);
+  value.name_ = unique_name(wanted_name);
+  return &value;
+}
+
+Value* Graph::add_input(std::string name, TensorType type, std::vector<int> dim_order) {
+  if (dim_order.empty()) dim_order = identity_order(type.shape.size());
+  Value* value = new_value(std::move(type), name);
+  inputs_.push_back({std::move(name), value, std::move(dim_order), {}});
+  return value;
+}
+
+void Graph::add_fixed_input(std::string name, FixedInput value) {
+  inputs_.push_back({std::move(name), nullptr, {}, std::move(value)});
+}
+
+void Graph::add_output(std::string name, Value* value, std::vector<int> dim_order) {
+  if (dim_order.empty()) dim_order = identity_order(value->shape().size());
+  ++value->output_uses_;
+  outputs_.push_back({std::move(name), value, std::move(dim_order)});
+}
+
+void Graph::link(Node* node) {
+  node->next_ = insertion_;
+  node->previous_ = insertion_ ? insertion_->previous_ : last_;
+  (node->previous_ ? node->previous_->next_ : first_) = node;
+  (insertion_ ? insertion_->previous_ : last_) = node;
+  ++node_count_;
+}
+
+Value* Graph::add(Op op, std::vector<Value*> operands, Attributes attributes, OriginRef origin,
+                  std::string_view value_name) {
+  const OpInfo& row = info(op);
+  LAYLINE_ASSERT(attributes.index() == row.attributes, "wrong attributes for {}", row.name);
+  LAYLINE_ASSERT(static_cast<int>(operands.size()) >= row.min_operands &&
+                     (row.max_operands < 0 || static_cast<int>(operands.size()) <= row.max_operands),
+                 "{} given {} operands", row.name, operands.size());
+  std::vector<TensorType> types;
+  types.reserve(operands.size());
+  for (const Value* operand : operands) types.push_back(operand->type());
+  TensorType result_type;
+  try {
+    result_type = row.infer(types, attributes);
+  } catch (const UserError& error) {
+    throw UserError("{}: {}: {}", origin ? describe(*origin) : std::string(value_name), row.name,
+                    error.what());
+  }
+
+  Node& node = nodes_.emplace_back();
+  node.op_ = op;
+  node.operands_ = std::move(operands);
+  node.attributes_ = std::move(attributes);
+  node.origin_ = std::move(origin);
+  if (value_name.empty()) value_name = node.origin_ ? std::string_view(node.origin_->node) : row.name;
+  node.result_ = new_value(std::move(result_type), value_name);
+  node.result_->def_ = &node;
+  for (int i = 0; i < node.operand_count(); ++i) node.operand(i)->uses_.push_back({&node, i});
+  link(&node);
+  return node.result_;
+}
+
+Value* Graph::constant(Constant data, OriginRef origin, std::string_view value_name) {
+  return add(Op::constant, {}, ConstantAttrs{std::move(data)}, std::move(origin), value_name);
+}
+
+SymbolId Graph::add_symbol(Symbol symbol) {
+  symbols_.push_back(std::move(symbol));
+  return static_cast<SymbolId>(symbols_.size());
+}
+
+void Graph::set_operand(Node* node, int index, Value* to) {
+  Value*& slot = node->operands_[static_cast<size_t>(index)];
+  auto& uses = slot->uses_;
+  uses.erase(std::find_if(uses.begin(), uses.end(), [&](const Use& use) {
+    return use.user == node && use.operand == index;
+  }));
+  slot = to;
+  to->uses_.push_back({node, index});
+}
+
+void Graph::replace_all_uses(Value* from, Value* to) {
+  LAYLINE_ASSERT(from->type() == to->type(), "replacing {} {} by {} {}", from->name(),
+                 to_string(from->type()), to->name(), to_string(to->type()));
+  if (from == to) return;
+  for (const Use& use : from->uses_) {
+    use.user->operands_[static_cast<size_t>(use.operand)] = to;
+    to->uses_.push_back(use);
+  }
+  from->uses_.clear();
+  if (from->output_uses_ == 0) return;
+  for (GraphOutput& output : outputs_)
+    if (output.value == from) output.value = to;
+  to->output_uses_ += std::exchange(from->output_uses_, 0);
+}
+
+void Graph::set_output(size_t index, Value* value) {
+  --outputs_[index].value->output_uses_;
+  ++value->output_uses_;
+  outputs_[index].value = value;
+}
+
+void Graph::erase(Node* node) {
+  LAYLINE_ASSERT(node->result_->uses_.empty() && node->result_->output_uses_ == 0,
+                 "{} is erased while in use", node->result_->name());
+  for (int i = 0; i < node->operand_count(); ++i) {
+    auto& uses = node->operand(i)->uses_;
+    uses.erase(std::find_if(uses.begin(), uses.end(), [&](const Use& use) {
+      return use.user == node && use.operand == i;
+    }));
+  }
+  node->operands_.clear();
+  (node->previous_ ? node->previous_->next_ : first_) = node->next_;
+  (node->next_ ? node->next_->previous_ : last_) = node->previous_;
+  if (insertion_ == node) insertion_ = node->next_;
+  node->next_ = node->previous_ = nullptr;
+  --node_count_;
+}
+
+}  // namespace layline

@@ -1,0 +1,199 @@
+// The graph: nodes in SSA form, in an order in which every value is defined before it is used.
+//
+// What holds between any two calls: operands and use lists mirror each other; every value has the
+// type that its op's rule infers; nodes stand in topological order. verify.h checks all three.
+// Nodes and values live as long as the graph; an erased node is only unlinked.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "ir/attributes.h"
+#include "ir/op.h"
+#include "ir/type.h"
+
+namespace layline {
+
+class Graph;
+class Node;
+
+/// Where a node comes from in the user's own code. Made once, shared by what is derived from it.
+struct Origin {
+  std::string node;    // the node's name in the model
+  std::string source;  // "model.py:12"
+  std::string module;  // "features.3.conv"
+};
+using OriginRef = std::shared_ptr<const Origin>;
+
+/// "conv2d_3 (model.py:12, features.3.conv)"
+std::string describe(const Origin& origin);
+
+struct Use {
+  Node* user;
+  int operand;
+};
+
+/// A tensor: a graph input or the one result of a node.
+class Value {
+ public:
+  const TensorType& type() const { return type_; }
+  const Shape& shape() const { return type_.shape; }
+  DType dtype() const { return type_.dtype; }
+  /// The node that computes this value; null for a graph input.
+  Node* def() const { return def_; }
+  std::span<const Use> uses() const { return uses_; }
+  /// How often the value stands among the graph's outputs.
+  int output_uses() const { return output_uses_; }
+  bool has_one_use() const { return uses_.size() + static_cast<size_t>(output_uses_) == 1; }
+  /// Unique in the graph; the name in the text form.
+  const std::string& name() const { return name_; }
+
+ private:
+  friend class Graph;
+  TensorType type_;
+  Node* def_ = nullptr;
+  std::vector<Use> uses_;
+  int output_uses_ = 0;
+  std::string name_;
+};
+
+class Node {
+ public:
+  Op op() const { return op_; }
+  bool is(Op op) const { return op_ == op; }
+  std::span<Value* const> operands() const { return operands_; }
+  Value* operand(int i) const { return operands_[static_cast<size_t>(i)]; }
+  int operand_count() const { return static_cast<int>(operands_.size()); }
+  Value* result() const { return result_; }
+  const Attributes& attributes() const { return attributes_; }
+  template <typename T>
+  const T& attrs() const {
+    return std::get<T>(attributes_);
+  }
+  const OriginRef& origin() const { return origin_; }
+  Node* next() const { return next_; }
+  Node* previous() const { return previous_; }
+
+ private:
+  friend class Graph;
+  Op op_ = Op::constant;
+  std::vector<Value*> operands_;
+  Value* result_ = nullptr;
+  Attributes attributes_;
+  OriginRef origin_;
+  Node* next_ = nullptr;
+  Node* previous_ = nullptr;
+};
+
+/// An argument that torch.export fixed at export time (None, or a number); it keeps its place
+/// among the program's inputs but no value of the graph depends on it.
+using FixedInput = std::variant<std::monostate, int64_t, double, bool, std::string>;
+
+/// dim_order says how the boundary tensor's logical dims follow each other in memory; the value's
+/// shape is the logical shape permuted by it: shape[i] = logical[dim_order[i]].
+struct GraphInput {
+  std::string name;
+  Value* value = nullptr;  // null for a fixed input
+  std::vector<int> dim_order;
+  FixedInput fixed;
+};
+
+struct GraphOutput {
+  std::string name;
+  Value* value = nullptr;
+  std::vector<int> dim_order;
+};
+
+struct Symbol {
+  std::string name;
+  int64_t min = 1;
+  int64_t max = std::numeric_limits<int64_t>::max();
+};
+
+class Graph {
+ public:
+  explicit Graph(std::string graph_name) : name_(std::move(graph_name)) {}
+  Graph(Graph&&) = default;
+  Graph& operator=(Graph&&) = default;
+
+  const std::string& name() const { return name_; }
+
+  // Building. New nodes go before the insertion point, which is the end unless set.
+  Value* add_input(std::string name, TensorType type, std::vector<int> dim_order = {});
+  void add_fixed_input(std::string name, FixedInput value);
+  void add_output(std::string name, Value* value, std::vector<int> dim_order = {});
+  /// Infers the result's type. Errors name the origin.
+  Value* add(Op op, std::vector<Value*> operands, Attributes attributes, OriginRef origin,
+             std::string_view value_name = {});
+  Value* constant(Constant data, OriginRef origin, std::string_view value_name = {});
+  SymbolId add_symbol(Symbol symbol);
+  void set_insertion_point(Node* before) { insertion_ = before; }
+
+  // Changing.
+  void replace_all_uses(Value* from, Value* to);
+  void set_operand(Node* node, int index, Value* to);
+  /// The node must have no uses left.
+  void erase(Node* node);
+  /// Gives an output another value (and order).
+  void set_output(size_t index, Value* value);
+
+  // Looking.
+  Node* first() const { return first_; }
+  Node* last() const { return last_; }
+  std::span<const GraphInput> inputs() const { return inputs_; }
+  std::span<const GraphOutput> outputs() const { return outputs_; }
+  std::span<const Symbol> symbols() const { return symbols_; }  // SymbolId k is symbols()[k - 1]
+  size_t node_count() const { return node_count_; }
+
+  /// Iteration that allows erasing the current node and inserting before it.
+  class Iterator {
+   public:
+    explicit Iterator(Node* node) : node_(node), next_(node ? node->next() : nullptr) {}
+    Node* operator*() const { return node_; }
+    Iterator& operator++() {
+      node_ = next_;
+      next_ = node_ ? node_->next() : nullptr;
+      return *this;
+    }
+    bool operator!=(const Iterator& other) const { return node_ != other.node_; }
+
+   private:
+    Node* node_;
+    Node* next_;
+  };
+  Iterator begin() const { return Iterator(first_); }
+  Iterator end() const { return Iterator(nullptr); }
+
+ private:
+  Value* new_value(TensorType type, std::string_view wanted_name);
+  std::string unique_name(std::string_view wanted);
+  void link(Node* node);
+
+  std::string name_;
+  std::deque<Node> nodes_;
+  std::deque<Value> values_;
+  std::vector<GraphInput> inputs_;
+  std::vector<GraphOutput> outputs_;
+  std::vector<Symbol> symbols_;
+  std::unordered_map<std::string, int> names_;  // how many values asked for this name
+  Node* first_ = nullptr;
+  Node* last_ = nullptr;
+  Node* insertion_ = nullptr;
+  size_t node_count_ = 0;
+};
+
+/// The constant that `value` is, or null.
+const Constant* constant_of(const Value* value);
+
+/// Where a message about this node should point the user.
+std::string describe(const Node& node);
+
+}  // namespace layline

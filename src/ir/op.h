@@ -1,0 +1,134 @@
+// The core ops: a closed set, one row each in op_table.cc.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ir/attributes.h"
+#include "ir/type.h"
+
+namespace layline {
+
+class Tensor;
+
+enum class Op : uint8_t {
+  constant,
+  // Movement of data.
+  relayout,
+  expand,
+  slice,
+  concat,
+  pad,
+  flip,
+  roll,
+  gather,
+  // Elementwise, two operands, broadcasting.
+  add,
+  sub,
+  mul,
+  div,
+  minimum,
+  maximum,
+  pow,
+  floor_div,
+  remainder,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  logical_and,
+  logical_or,
+  logical_xor,
+  prelu,
+  // Elementwise, three operands: condition ? a : b.
+  where,
+  // Elementwise, one operand.
+  abs,
+  neg,
+  exp,
+  log,
+  sqrt,
+  rsqrt,
+  reciprocal,
+  sin,
+  cos,
+  tanh,
+  sigmoid,
+  erf,
+  floor,
+  ceil,
+  round,
+  square,
+  sign,
+  logical_not,
+  hardswish,
+  gelu,
+  elu,
+  leaky_relu,
+  clamp,
+  convert,
+  // Contractions.
+  linear,
+  matmul,
+  conv,
+  conv_transpose,
+  // Windows and resampling, channels-last.
+  max_pool,
+  avg_pool,
+  resize,
+  // Along axes.
+  reduce_sum,
+  reduce_mean,
+  reduce_max,
+  reduce_min,
+  reduce_prod,
+  reduce_any,
+  reduce_all,
+  argmax,
+  argmin,
+  softmax,
+  log_softmax,
+  cumsum,
+};
+
+constexpr int kOpCount = static_cast<int>(Op::cumsum) + 1;
+
+/// How an op treats its operands, as far as passes need to know without asking for the op by name.
+enum class OpClass : uint8_t {
+  constant,
+  movement,     // copies elements
+  elementwise,  // result element i depends on element i of each (broadcast) operand
+  contraction,
+  window,
+  axis,  // reduces or scans along axes
+};
+
+struct OpInfo {
+  Op op;
+  std::string_view name;
+  OpClass op_class;
+  int min_operands;
+  int max_operands;  // -1: any number
+  std::string_view operand_names;
+  /// Index of the Attributes alternative that instances carry.
+  size_t attributes;
+  /// The result's type. Throws UserError, naming what does not fit, for operands that the op
+  /// does not take; the graph adds the node's name and source line.
+  TensorType (*infer)(std::span<const TensorType> operands, const Attributes& attributes);
+  /// The reference evaluator: slow, obvious, the oracle of every pass.
+  Tensor (*evaluate)(std::span<const Tensor> operands, const Attributes& attributes,
+                     const TensorType& result);
+};
+
+const OpInfo& info(Op op);
+std::span<const OpInfo> all_ops();
+std::optional<Op> parse_op(std::string_view name);
+inline std::string_view name(Op op) { return info(op).name; }
+inline bool is_elementwise(Op op) { return info(op).op_class == OpClass::elementwise; }
+
+}  // namespace layline

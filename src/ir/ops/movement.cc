@@ -1,0 +1,283 @@
+// Ops that copy elements.
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "ir/ops/checks.h"
+#include "ir/ops/walk.h"
+
+namespace layline::rules {
+
+// ---- Types ----
+
+TensorType infer_constant(Types, const Attributes& attributes) {
+  const Constant& data = std::get<ConstantAttrs>(attributes).data;
+  return result_type(data.dtype(), data.shape());
+}
+
+TensorType infer_relayout(Types operands, const Attributes& attributes) {
+  const Relayout& relayout = std::get<RelayoutAttrs>(attributes).relayout;
+  if (operands[0].shape != relayout.source())
+    throw UserError("expected an operand of shape {}, found {}", to_string(relayout.source()),
+                    to_string(operands[0]));
+  return result_type(operands[0].dtype, relayout.target());
+}
+
+TensorType infer_expand(Types operands, const Attributes& attributes) {
+  const Shape& shape = std::get<ShapeAttrs>(attributes).shape;
+  if (broadcast(operands[0].shape, shape) != shape)
+    throw UserError("{} does not broadcast to {}", to_string(operands[0]), to_string(shape));
+  return result_type(operands[0].dtype, shape);
+}
+
+TensorType infer_slice(Types operands, const Attributes& attributes) {
+  const auto& [start, size, step] = std::get<SliceAttrs>(attributes);
+  const TensorType& x = operands[0];
+  expect_entries(start, x.shape.size(), "start");
+  expect_entries(step, x.shape.size(), "step");
+  expect_at_least(start, 0, "start");
+  expect_at_least(step, 1, "step");
+  if (size.size() != x.shape.size())
+    throw UserError("expected {} entries in size, found {}", x.rank(), size.size());
+  for (size_t a = 0; a < size.size(); ++a) {
+    // What a symbolic size selects was checked by whoever derived that size.
+    if (!size[a].is_static() || !x.shape[a].is_static()) continue;
+    const int64_t count = size[a].value();
+    const int64_t end =
+        count == 0 ? start[a] : exact_add(exact_add(start[a], exact_mul(count - 1, step[a])), 1);
+    if (end > x.shape[a].value())
+      throw UserError("start {}, size {}, step {} reach beyond axis {} of {}", start[a], count,
+                      step[a], a, to_string(x));
+  }
+  return result_type(x.dtype, size);
+}
+
+TensorType infer_concat(Types operands, const Attributes& attributes) {
+  const int64_t axis = std::get<AxisAttrs>(attributes).axis;
+  expect_same_dtype(operands);
+  expect_axis(axis, operands[0]);
+  const size_t along = static_cast<size_t>(axis);
+  Shape shape = operands[0].shape;
+  for (const TensorType& part : operands.subspan(1)) {
+    Shape expected = shape;
+    if (part.shape.size() == shape.size()) expected[along] = part.shape[along];
+    if (part.shape != expected)
+      throw UserError("expected parts that agree outside axis {}, found {} and {}", axis,
+                      to_string(operands[0]), to_string(part));
+    shape[along] = sum(shape[along], part.shape[along]);
+  }
+  return result_type(operands[0].dtype, std::move(shape));
+}
+
+TensorType infer_pad(Types operands, const Attributes& attributes) {
+  const auto& [low, high, mode, value] = std::get<PadAttrs>(attributes);
+  const TensorType& x = operands[0];
+  expect_entries(low, x.shape.size(), "low");
+  expect_entries(high, x.shape.size(), "high");
+  expect_at_least(low, 0, "low");
+  expect_at_least(high, 0, "high");
+  Shape shape = x.shape;
+  for (size_t a = 0; a < shape.size(); ++a) {
+    const int64_t added = exact_add(low[a], high[a]);
+    if (added == 0) continue;
+    if (mode != PadMode::constant) {
+      // Padding reads real elements: reflect all but the border, circular at most each once.
+      const int64_t size = static_size(shape[a], "a padded axis");
+      const int64_t most = mode == PadMode::reflect ? size - 1 : size;
+      const bool enough = mode == PadMode::replicate ? size > 0 : std::max(low[a], high[a]) <= most;
+      if (!enough)
+        throw UserError("padding {} and {} of axis {} exceeds what {} has to repeat", low[a],
+                        high[a], a, to_string(x));
+    }
+    shape[a] = sum(shape[a], added);
+  }
+  return result_type(x.dtype, std::move(shape));
+}
+
+TensorType infer_flip(Types operands, const Attributes& attributes) {
+  expect_axes(std::get<AxesAttrs>(attributes).axes, operands[0]);
+  return operands[0];
+}
+
+TensorType infer_roll(Types operands, const Attributes& attributes) {
+  const auto& [axes, shifts] = std::get<RollAttrs>(attributes);
+  expect_entries(shifts, axes.size(), "shifts");
+  for (const int64_t axis : axes) expect_axis(axis, operands[0]);
+  return operands[0];
+}
+
+TensorType infer_gather(Types operands, const Attributes& attributes) {
+  const int64_t axis = std::get<AxisAttrs>(attributes).axis;
+  const TensorType& data = operands[0];
+  const TensorType& indices = operands[1];
+  expect_axis(axis, data);
+  if (!is_integer(indices.dtype))
+    throw UserError("expected integer indices, found {}", to_string(indices));
+  Shape shape(data.shape.begin(), data.shape.begin() + axis);
+  shape.insert(shape.end(), indices.shape.begin(), indices.shape.end());
+  shape.insert(shape.end(), data.shape.begin() + axis + 1, data.shape.end());
+  return result_type(data.dtype, std::move(shape));
+}
+
+// ---- Elements ----
+
+namespace {
+
+constexpr int64_t kOutside = -1;
+
+/// For each axis of a result, the axis index of the operand to read at each result index, or
+/// kOutside. Most movements are such a table: they treat every axis by itself.
+using Sources = std::vector<Ints>;
+
+/// The table that reads every element where it stands.
+Sources in_place(const Tensor& x) {
+  Sources sources;
+  for (const int64_t size : x.dims()) {
+    Ints& source = sources.emplace_back(static_cast<size_t>(size));
+    for (int64_t i = 0; i < size; ++i) source[static_cast<size_t>(i)] = i;
+  }
+  return sources;
+}
+
+/// Reads x by the table; what is outside keeps its value in `out`.
+Tensor read(const Tensor& x, Tensor out, const Sources& sources) {
+  const size_t width = byte_size(x.dtype());
+  const Ints from_strides = row_major_strides(x.dims());
+  const Ints to_strides = row_major_strides(out.dims());
+  const auto along = [&](const auto& self, size_t axis, int64_t from, int64_t to) -> void {
+    if (axis == sources.size()) {
+      std::memcpy(out.bytes().data() + static_cast<size_t>(to) * width,
+                  x.bytes().data() + static_cast<size_t>(from) * width, width);
+      return;
+    }
+    for (const int64_t source : sources[axis]) {
+      if (source != kOutside) self(self, axis + 1, from + source * from_strides[axis], to);
+      to += to_strides[axis];
+    }
+  };
+  along(along, 0, 0, 0);
+  return out;
+}
+
+}  // namespace
+
+Tensor evaluate_constant(Tensors, const Attributes& attributes, const TensorType& result) {
+  return Tensor(result, std::get<ConstantAttrs>(attributes).data.bytes());
+}
+
+Tensor evaluate_relayout(Tensors operands, const Attributes& attributes, const TensorType& result) {
+  Tensor out(result);
+  apply(std::get<RelayoutAttrs>(attributes).relayout, operands[0].bytes(), out.bytes(),
+        byte_size(result.dtype));
+  return out;
+}
+
+Tensor evaluate_expand(Tensors operands, const Attributes&, const TensorType& result) {
+  const Tensor& x = operands[0];
+  Tensor out(result);
+  const size_t width = byte_size(x.dtype());
+  walk(out.dims(), std::array{broadcast_strides(x.dims(), out.dims())},
+       [&](int64_t to, const auto& from) {
+         std::memcpy(out.bytes().data() + static_cast<size_t>(to) * width,
+                     x.bytes().data() + static_cast<size_t>(from[0]) * width, width);
+       });
+  return out;
+}
+
+Tensor evaluate_slice(Tensors operands, const Attributes& attributes, const TensorType& result) {
+  const SliceAttrs& slice = std::get<SliceAttrs>(attributes);
+  Tensor out(result);
+  Sources sources = in_place(out);
+  for (size_t a = 0; a < sources.size(); ++a)
+    for (int64_t& source : sources[a]) source = slice.start[a] + source * slice.step[a];
+  return read(operands[0], std::move(out), sources);
+}
+
+Tensor evaluate_concat(Tensors operands, const Attributes& attributes, const TensorType& result) {
+  const int64_t axis = std::get<AxisAttrs>(attributes).axis;
+  Tensor out(result);
+  const Lanes lanes(out.dims(), axis);
+  const size_t block = static_cast<size_t>(lanes.inner) * byte_size(result.dtype);
+  std::byte* to = out.bytes().data();
+  for (int64_t outer = 0; outer < lanes.outer; ++outer)
+    for (const Tensor& part : operands) {
+      const size_t bytes = static_cast<size_t>(part.dim(axis)) * block;
+      if (bytes == 0) continue;
+      std::memcpy(to, part.bytes().data() + static_cast<size_t>(outer) * bytes, bytes);
+      to += bytes;
+    }
+  return out;
+}
+
+Tensor evaluate_pad(Tensors operands, const Attributes& attributes, const TensorType& result) {
+  const PadAttrs& pad = std::get<PadAttrs>(attributes);
+  const Tensor& x = operands[0];
+  Tensor out(result);
+  if (pad.mode == PadMode::constant)
+    for (int64_t i = 0; i < out.count(); ++i) out.set(i, pad.value);
+  Sources sources = in_place(out);
+  for (size_t a = 0; a < sources.size(); ++a)
+    for (int64_t& source : sources[a]) {
+      const int64_t size = x.dims()[a];
+      source -= pad.low[a];
+      if (source >= 0 && source < size) continue;
+      switch (pad.mode) {
+        case PadMode::constant:
+          source = kOutside;
+          break;
+        case PadMode::reflect:
+          source = source < 0 ? -source : 2 * (size - 1) - source;
+          break;
+        case PadMode::replicate:
+          source = source < 0 ? 0 : size - 1;
+          break;
+        case PadMode::circular:
+          source += source < 0 ? size : -size;
+          break;
+      }
+    }
+  return read(x, std::move(out), sources);
+}
+
+Tensor evaluate_flip(Tensors operands, const Attributes& attributes, const TensorType& result) {
+  Sources sources = in_place(operands[0]);
+  for (const int64_t axis : std::get<AxesAttrs>(attributes).axes)
+    std::ranges::reverse(sources[static_cast<size_t>(axis)]);
+  return read(operands[0], Tensor(result), sources);
+}
+
+Tensor evaluate_roll(Tensors operands, const Attributes& attributes, const TensorType& result) {
+  const auto& [axes, shifts] = std::get<RollAttrs>(attributes);
+  Sources sources = in_place(operands[0]);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    Ints& source = sources[static_cast<size_t>(axes[i])];
+    if (source.empty()) continue;
+    const int64_t size = static_cast<int64_t>(source.size());
+    const int64_t shift = (shifts[i] % size + size) % size;
+    std::ranges::rotate(source, source.end() - shift);
+  }
+  return read(operands[0], Tensor(result), sources);
+}
+
+/// As in numpy, an index from -n to -1 counts from the end of the axis.
+Tensor evaluate_gather(Tensors operands, const Attributes& attributes, const TensorType& result) {
+  const Tensor& data = operands[0];
+  const Tensor& indices = operands[1];
+  const Lanes lanes(data.dims(), std::get<AxisAttrs>(attributes).axis);
+  Tensor out(result);
+  const size_t block = static_cast<size_t>(lanes.inner) * byte_size(result.dtype);
+  for (int64_t i = 0; i < indices.count(); ++i) {
+    const int64_t index = indices.get_int(i);
+    if (index < -lanes.length || index >= lanes.length)
+      throw UserError("index {} is outside the axis of length {}", index, lanes.length);
+    const int64_t source = index < 0 ? index + lanes.length : index;
+    if (block == 0) continue;
+    for (int64_t outer = 0; outer < lanes.outer; ++outer)
+      std::memcpy(out.bytes().data() + static_cast<size_t>(outer * indices.count() + i) * block,
+                  data.bytes().data() + static_cast<size_t>(outer * lanes.length + source) * block,
+                  block);
+  }
+  return out;
+}
+
+}  // namespace layline::rules

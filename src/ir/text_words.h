@@ -1,0 +1,19 @@
+// The words of the text form that the printer and the parser share.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "ir/attributes.h"
+
+namespace layline {
+
+// In the order of the enums.
+constexpr std::array<std::string_view, 4> kPadModeWords = {"constant", "reflect", "replicate",
+                                                           "circular"};
+constexpr std::array<std::string_view, 2> kResizeModeWords = {"nearest", "bilinear"};
+
+constexpr const auto& words(PadMode) { return kPadModeWords; }
+constexpr const auto& words(ResizeMode) { return kResizeModeWords; }
+
+}  // namespace layline

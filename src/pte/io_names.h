@@ -1,0 +1,40 @@
+// Names of a program's inputs and outputs. The `.pte` format has no field for them, so they travel
+// in it as named data under `kIoNamesKey`, a JSON document:
+//
+//   {"version":1,"methods":{"forward":{"inputs":["x"],"outputs":["logits"]}}}
+//
+// A name is valid UTF-8, unique within its list and safe as a file name (`run` writes NAME.npy).
+// The document comes from a file and is therefore checked when it is read.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace layline::pte {
+
+inline constexpr std::string_view kIoNamesKey = "layline.io";
+
+struct MethodIoNames {
+  std::string method;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+
+  bool operator==(const MethodIoNames&) const = default;
+};
+
+/// True if `name` can be used as a file name in any directory, whatever suffix is added: not
+/// empty, at most 200 bytes, no leading dot, no separator, no control character, valid UTF-8.
+bool is_safe_io_name(std::string_view name);
+
+/// The names nearest to `wanted` that are safe and unique: unsafe characters become `_`, a name
+/// taken before gets `_1`, `_2`... The first holder of a name keeps it.
+std::vector<std::string> make_io_names(const std::vector<std::string>& wanted);
+
+/// The document for these methods, in the order given. Deterministic.
+std::string write_io_names(const std::vector<MethodIoNames>& methods);
+
+/// The inverse of write_io_names. Throws UserError on anything it would not have written.
+std::vector<MethodIoNames> read_io_names(std::string_view json);
+
+}  // namespace layline::pte

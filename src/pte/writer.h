@@ -1,0 +1,23 @@
+// Serialises a program as an ExecuTorch `.pte` file.
+//
+//   0            u32 offset of the root table, counted from byte 0
+//   4            "ET12"
+//   8            extended header, 32 bytes: "eh00", u32 header size, u64 program size,
+//                u64 segment base, u64 segment data size
+//   40           the rest of the flatbuffer
+//   segment base (a multiple of 128) the segments, each a multiple of 128 from there:
+//                one of constants and one of initial states, if there are any, then one per blob
+#pragma once
+
+#include "pte/program.h"
+#include "pte/sink.h"
+
+namespace layline::pte {
+
+/// Writes `program`, the same bytes for the same description. The data of constants and blobs is
+/// streamed from its sources, each once. Throws InternalError, before the first byte is written,
+/// if the description is one that the runtime would refuse: an index out of range, a value of the
+/// wrong kind, data of the wrong size, a name given twice or too long.
+void write_program(const Program& program, ByteSink& sink);
+
+}  // namespace layline::pte

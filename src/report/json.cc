@@ -1,0 +1,87 @@
+#include <algorithm>
+
+#include "report/json_text.h"
+#include "report/report.h"
+
+namespace layline {
+namespace {
+
+using json::Text;
+
+Text strings(const std::vector<std::string>& values) { return json::list_of(values, json::string); }
+
+/// A size is a number, a symbolic one the string that the text form writes.
+Text dim_text(const std::string& dim) {
+  const bool is_number = !dim.empty() && std::all_of(dim.begin(), dim.end(),
+                                                     [](char c) { return c >= '0' && c <= '9'; });
+  return is_number ? Text(dim) : json::string(dim);
+}
+
+Text portable_op_text(const PortableOp& portable) {
+  return json::object({{"op", json::string(portable.op)},
+                       {"count", json::number(portable.count)},
+                       {"why", json::string(portable.why)}});
+}
+
+Text survivor_text(const Survivor& survivor) {
+  return json::object({{"node", json::string(survivor.node)},
+                       {"shape", json::string(survivor.shape)},
+                       {"bytes", json::number(survivor.bytes)},
+                       {"forced_by", strings(survivor.forced_by)}});
+}
+
+Text permutes_text(const Permutes& permutes) {
+  return json::object({{"source", json::number(permutes.source)},
+                       {"final", json::number(permutes.final)},
+                       {"bytes", json::number(permutes.bytes)},
+                       {"lower_bound_bytes", json::number(permutes.lower_bound_bytes)},
+                       {"optimal", json::boolean(permutes.optimal)},
+                       {"survivors", json::list_of(permutes.survivors, survivor_text)}});
+}
+
+Text boundary_text(const BoundaryTensor& tensor) {
+  return json::object({{"name", json::string(tensor.name)},
+                       {"dtype", json::string(tensor.dtype)},
+                       {"shape", json::list_of(tensor.shape, dim_text)},
+                       {"dim_order", json::list_of(tensor.dim_order, [](int d) {
+                          return json::number(int64_t{d});
+                        })}});
+}
+
+Text moves_text(const Moves& moves) {
+  return json::object({{"count", json::number(moves.count)}, {"bytes", json::number(moves.bytes)}});
+}
+
+Text pass_text(const PassTime& time) {
+  return json::object({{"pass", json::string(time.pass)}, {"ms", json::number(time.ms, 3)}});
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+  return json::object(
+             {{"version", json::string(report.version)},
+              {"model", json::string(report.model)},
+              {"target", json::string(report.target)},
+              {"compile_ms", json::number(report.compile_ms, 3)},
+              {"ops", json::number(report.ops)},
+              {"delegates", json::number(report.delegates)},
+              {"portable_ops", json::list_of(report.portable_ops, portable_op_text)},
+              {"permutes", permutes_text(report.permutes)},
+              {"moves", json::object({{"slice", moves_text(report.slices)},
+                                      {"concat", moves_text(report.concats)},
+                                      {"copy", moves_text(report.copies)}})},
+              {"inputs", json::list_of(report.inputs, boundary_text)},
+              {"outputs", json::list_of(report.outputs, boundary_text)},
+              {"memory", json::object({{"arena_bytes", json::number(report.arena_bytes)},
+                                       {"arena_lower_bound_bytes",
+                                        json::number(report.arena_lower_bound_bytes)},
+                                       {"constant_bytes", json::number(report.constant_bytes)}})},
+              {"kernels", strings(report.kernels)},
+              {"backends", strings(report.backends)},
+              {"methods", strings(report.methods)},
+              {"passes", json::list_of(report.passes, pass_text)}}) +
+         "\n";
+}
+
+}  // namespace layline

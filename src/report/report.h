@@ -1,0 +1,73 @@
+// What a compilation did, as told to the user: the contract of `--report`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace layline {
+
+/// A core op that runs on a kernel of the runtime, outside every delegate.
+struct PortableOp {
+  std::string op;
+  int64_t count = 0;
+  std::string why;  // why the delegate could not take it
+};
+
+/// A permute that is left in the emitted program.
+struct Survivor {
+  std::string node;
+  std::string shape;
+  int64_t bytes = 0;
+  std::vector<std::string> forced_by;  // the ops on both sides that fix the two orders
+};
+
+struct Permutes {
+  int64_t source = 0;  // in the model as written, and what its NCHW ops imply
+  int64_t final = 0;   // data-moving ops in the emitted program
+  int64_t bytes = 0;   // moved by them
+  int64_t lower_bound_bytes = 0;
+  bool optimal = false;  // bytes == lower_bound_bytes
+  std::vector<Survivor> survivors;
+};
+
+struct Moves {
+  int64_t count = 0;
+  int64_t bytes = 0;
+};
+
+struct BoundaryTensor {
+  std::string name;
+  std::string dtype;
+  std::vector<std::string> shape;  // logical; symbols by name
+  std::vector<int> dim_order;
+};
+
+struct PassTime {
+  std::string pass;
+  double ms = 0;
+};
+
+struct Report {
+  std::string version;
+  std::string model;
+  std::string target;
+  double compile_ms = 0;
+  int64_t ops = 0;  // core ops after the last pass, constants not counted
+  int64_t delegates = 0;
+  std::vector<PortableOp> portable_ops;
+  Permutes permutes;
+  std::vector<BoundaryTensor> inputs, outputs;
+  int64_t arena_bytes = 0;
+  int64_t arena_lower_bound_bytes = 0;
+  int64_t constant_bytes = 0;
+  Moves slices, concats, copies;
+  std::vector<std::string> kernels;  // operators the program needs outside delegates
+  std::vector<std::string> backends;
+  std::vector<std::string> methods;
+  std::vector<PassTime> passes;
+};
+
+std::string to_json(const Report& report);
+
+}  // namespace layline

@@ -1,0 +1,19 @@
+// A tensor as the user sees it: logical shape, bytes in row-major order over that shape, whatever
+// dim order the program wants. This is also what a `.npy` file holds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "ir/dtype.h"
+
+namespace layline {
+
+struct HostTensor {
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+  std::vector<std::byte> bytes;
+};
+
+}  // namespace layline

@@ -1,0 +1,425 @@
+#include "runtime/program.h"
+
+#include <executorch/extension/data_loader/buffer_data_loader.h>
+#include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
+#include <executorch/runtime/executor/method.h>
+#include <executorch/runtime/executor/program.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/mapped_file.h"
+#include "pte/io_names.h"
+#include "runtime/aligned_buffer.h"
+#include "runtime/dim_order.h"
+#include "runtime/runtime_log.h"
+#include "runtime/thread_scope.h"
+
+namespace layline {
+namespace {
+
+namespace et = executorch::runtime;
+using executorch::aten::ScalarType;
+using executorch::aten::TensorImpl;
+using ProgramData = executorch::extension::BufferDataLoader;
+
+constexpr std::pair<DType, ScalarType> kScalarTypes[] = {
+    {DType::f32, ScalarType::Float},     {DType::f16, ScalarType::Half},
+    {DType::bf16, ScalarType::BFloat16}, {DType::f64, ScalarType::Double},
+    {DType::i8, ScalarType::Char},       {DType::i16, ScalarType::Short},
+    {DType::i32, ScalarType::Int},       {DType::i64, ScalarType::Long},
+    {DType::u8, ScalarType::Byte},       {DType::u16, ScalarType::UInt16},
+    {DType::boolean, ScalarType::Bool},
+};
+
+std::optional<DType> dtype_of(ScalarType type) {
+  for (const auto& [dtype, scalar_type] : kScalarTypes)
+    if (scalar_type == type) return dtype;
+  return std::nullopt;
+}
+
+ScalarType scalar_type_of(DType dtype) {
+  for (const auto& [known, scalar_type] : kScalarTypes)
+    if (known == dtype) return scalar_type;
+  throw InternalError(fmt::format("no scalar type for {}", name(dtype)));
+}
+
+std::string describe_shape(const std::vector<int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+uint64_t count_bytes(const IoInfo& io, const std::vector<int64_t>& shape) {
+  const auto count = checked_product(shape);
+  const auto bytes = count
+                         ? checked_mul(static_cast<uint64_t>(*count), uint64_t{byte_size(io.dtype)})
+                         : std::nullopt;
+  if (!bytes) throw UserError("`{}`: a tensor {} is too large", io.name, describe_shape(shape));
+  return *bytes;
+}
+
+template <typename T>
+HostTensor scalar_tensor(DType dtype, T value) {
+  HostTensor tensor{dtype, {}, std::vector<std::byte>(sizeof value)};
+  std::memcpy(tensor.bytes.data(), &value, sizeof value);
+  return tensor;
+}
+
+/// An input on its way into the runtime: the bytes in the program's dim order, and the metadata
+/// arrays that a TensorImpl points to.
+struct StagedInput {
+  AlignedBuffer bytes;
+  std::vector<TensorImpl::SizesType> sizes;
+  std::vector<TensorImpl::DimOrderType> dim_order;
+  std::vector<TensorImpl::StridesType> strides;
+  std::unique_ptr<TensorImpl> tensor;
+};
+
+/// UserError unless `given` fits what the method declares.
+void check_input(const IoInfo& io, const HostTensor& given) {
+  bool fits = given.dtype == io.dtype && given.shape.size() == io.shape.size();
+  for (size_t i = 0; fits && i < io.shape.size(); ++i) {
+    fits = io.dynamic ? given.shape[i] >= 0 && given.shape[i] <= io.shape[i]
+                      : given.shape[i] == io.shape[i];
+  }
+  if (!fits) {
+    throw UserError("input `{}` is {}{}, expected {}", io.name, name(given.dtype),
+                    describe_shape(given.shape), describe(io));
+  }
+  const uint64_t bytes = count_bytes(io, given.shape);
+  if (given.bytes.size() != bytes) {
+    throw UserError("input `{}` has {} bytes of data, {} needs {}", io.name, given.bytes.size(),
+                    describe_shape(given.shape), bytes);
+  }
+}
+
+StagedInput stage(const IoInfo& io, const HostTensor& given) {
+  StagedInput staged;
+  staged.bytes = AlignedBuffer(given.bytes.size());
+  to_dim_order(given.bytes, given.shape, io.dim_order, byte_size(io.dtype), staged.bytes.bytes());
+  staged.sizes.assign(given.shape.begin(), given.shape.end());
+  staged.dim_order = io.dim_order;
+  staged.strides.resize(staged.sizes.size());
+  TensorImpl::StridesType stride = 1;
+  for (size_t i = staged.dim_order.size(); i-- > 0;) {
+    const size_t axis = staged.dim_order[i];
+    staged.strides[axis] = stride;
+    stride *= std::max(staged.sizes[axis], 1);
+  }
+  staged.tensor = std::make_unique<TensorImpl>(
+      scalar_type_of(io.dtype), static_cast<ssize_t>(staged.sizes.size()), staged.sizes.data(),
+      staged.bytes.data(), staged.dim_order.data(), staged.strides.data());
+  return staged;
+}
+
+}  // namespace
+
+std::string describe(const IoInfo& io) {
+  switch (io.kind) {
+    case IoKind::tensor: {
+      std::string dims;
+      for (const int64_t dim : io.shape) {
+        if (!dims.empty()) dims += ", ";
+        dims += fmt::format("{}{}", io.dynamic ? "<=" : "", dim);
+      }
+      return fmt::format("{}[{}]", name(io.dtype), dims);
+    }
+    case IoKind::integer:
+      return "integer " + io.fixed_value;
+    case IoKind::real:
+      return "real " + io.fixed_value;
+    case IoKind::boolean:
+      return "boolean " + io.fixed_value;
+    case IoKind::string:
+      return "string " + io.fixed_value;
+    case IoKind::none:
+      return "none";
+  }
+  throw InternalError("an input or output of no kind");
+}
+
+class LoadedProgram::Impl {
+ public:
+  enum class Source { file, memory };
+
+  Impl(std::span<const std::byte> bytes, std::string name, Source source, const std::string& method)
+      : name_(std::move(name)), source_(source), loader_(bytes.data(), bytes.size()) {
+    capture_runtime_log();
+    const ThreadScope threads;
+    load_program(bytes);
+    load_method(method);
+    describe_io(method);
+    take_runtime_errors();
+  }
+
+  void keep(std::shared_ptr<const MappedFile> file) { file_ = std::move(file); }
+  void keep(AlignedBuffer copy) { copy_ = std::move(copy); }
+
+  void set_inputs(const std::vector<HostTensor>& given) {
+    LAYLINE_ASSERT(given.size() == inputs_.size(), "{} inputs given to a method of {}",
+                   given.size(), inputs_.size());
+    for (size_t i = 0; i < given.size(); ++i)
+      if (inputs_[i].kind == IoKind::tensor) check_input(inputs_[i], given[i]);
+    staged_.clear();
+    staged_.resize(given.size());
+    for (size_t i = 0; i < given.size(); ++i)
+      if (inputs_[i].kind == IoKind::tensor) staged_[i] = stage(inputs_[i], given[i]);
+  }
+
+  void execute() {
+    const ThreadScope threads;
+    take_runtime_errors();  // what the log says from here on is about this run
+    for (size_t i = 0; i < staged_.size(); ++i) {
+      if (!staged_[i].tensor) continue;
+      const et::EValue value{executorch::aten::Tensor(staged_[i].tensor.get())};
+      check(method_->set_input(value, i), "take input `{}`", inputs_[i].name);
+    }
+    // Only now: an output may be one of the inputs, whose memory was just handed over.
+    if (!outputs_have_memory_) give_memory_to_outputs();
+    check(method_->execute(), "run `{}`", method_->method_meta().name());
+  }
+
+  std::vector<HostTensor> get_outputs() const {
+    std::vector<HostTensor> results;
+    results.reserve(outputs_.size());
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      results.push_back(read_output(outputs_[i], method_->get_output(i)));
+    }
+    return results;
+  }
+
+  std::vector<IoInfo> inputs_;
+  std::vector<IoInfo> outputs_;
+
+ private:
+  template <typename... Args>
+  void check(et::Error error, fmt::format_string<Args...> action, Args&&... args) const {
+    if (error == et::Error::Ok) return;
+    std::string message = fmt::format("{}: the ExecuTorch runtime cannot {}: {} (0x{:x})", name_,
+                                      fmt::format(action, std::forward<Args>(args)...),
+                                      et::to_string(error), static_cast<uint32_t>(error));
+    const std::string cause = take_runtime_errors();
+    if (!cause.empty()) message += ": " + cause;
+    fail(message);
+  }
+
+  [[noreturn]] void fail(const std::string& message) const {
+    if (source_ == Source::memory) throw InternalError(message);
+    throw UserError(message);
+  }
+
+  void load_program(std::span<const std::byte> bytes) {
+    switch (et::Program::check_header(bytes.data(), bytes.size())) {
+      case et::Program::CompatibleVersion:
+        break;
+      case et::Program::IncompatibleVersion:
+        fail(fmt::format("{}: an ExecuTorch program of a version this runtime cannot read", name_));
+      case et::Program::NotPresent:
+      case et::Program::ShortData:
+        fail(fmt::format("{}: not an ExecuTorch program (.pte)", name_));
+    }
+    auto loaded = et::Program::load(&loader_, et::Program::Verification::InternalConsistency);
+    check(loaded.error(), "load the program");
+    program_.emplace(std::move(loaded.get()));
+  }
+
+  void load_method(const std::string& method) {
+    std::vector<std::string> known;
+    for (size_t i = 0; i < program_->num_methods(); ++i) {
+      const auto found = program_->get_method_name(i);
+      check(found.error(), "name method {}", i);
+      known.emplace_back(found.get());
+    }
+    if (std::find(known.begin(), known.end(), method) == known.end()) {
+      throw UserError("{}: no method `{}`; it has {}", name_, method, fmt::join(known, ", "));
+    }
+    const auto meta = program_->method_meta(method.c_str());
+    check(meta.error(), "describe `{}`", method);
+    for (size_t i = 0; i < meta->num_memory_planned_buffers(); ++i) {
+      const auto size = meta->memory_planned_buffer_size(i);
+      check(size.error(), "size the memory of `{}`", method);
+      if (size.get() < 0) fail(fmt::format("{}: a memory arena of negative size", name_));
+      arenas_.push_back(allocate(static_cast<uint64_t>(size.get())));
+      arena_spans_.emplace_back(reinterpret_cast<uint8_t*>(arenas_.back().data()),
+                                static_cast<size_t>(size.get()));
+    }
+    arena_allocator_.emplace(et::Span<et::Span<uint8_t>>(arena_spans_.data(), arena_spans_.size()));
+    memory_manager_.emplace(&method_allocator_, &*arena_allocator_, &kernel_allocator_);
+    auto loaded = program_->load_method(method.c_str(), &*memory_manager_);
+    check(loaded.error(), "load `{}`", method);
+    method_.emplace(std::move(loaded.get()));
+  }
+
+  AlignedBuffer allocate(uint64_t size) const {
+    try {
+      return AlignedBuffer(size);
+    } catch (const std::bad_alloc&) {
+      fail(fmt::format("{}: the program needs {} bytes of memory", name_, size));
+    }
+  }
+
+  void describe_io(const std::string& method) {
+    std::optional<pte::MethodIoNames> names = read_names(method);
+    const et::MethodMeta meta = method_->method_meta();
+    const std::vector<et::EValue> values = input_values();
+    if (names &&
+        (names->inputs.size() != values.size() || names->outputs.size() != meta.num_outputs())) {
+      fail(fmt::format("{}: its `{}` data names {} inputs and {} outputs, `{}` has {} and {}",
+                       name_, pte::kIoNamesKey, names->inputs.size(), names->outputs.size(), method,
+                       values.size(), meta.num_outputs()));
+    }
+    for (size_t i = 0; i < values.size(); ++i) {
+      inputs_.push_back(
+          describe_value(names ? names->inputs[i] : fmt::format("input_{}", i), values[i]));
+    }
+    for (size_t i = 0; i < meta.num_outputs(); ++i) {
+      outputs_.push_back(describe_value(names ? names->outputs[i] : fmt::format("output_{}", i),
+                                        method_->get_output(i)));
+    }
+  }
+
+  std::vector<et::EValue> input_values() {
+    std::vector<et::EValue> values(method_->inputs_size());
+    // Deprecated in favour of MethodMeta, which knows neither the values of inputs that are not
+    // tensors nor whether a shape is dynamic.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    check(method_->get_inputs(values.data(), values.size()), "describe its inputs");
+#pragma GCC diagnostic pop
+    return values;
+  }
+
+  std::optional<pte::MethodIoNames> read_names(const std::string& method) const {
+    const auto data_map = program_->get_named_data_map();
+    if (!data_map.ok()) return std::nullopt;
+    const auto data = data_map.get()->get_data(pte::kIoNamesKey);
+    if (data.error() == et::Error::NotFound) return std::nullopt;
+    check(data.error(), "read the names of inputs and outputs");
+    const std::string_view json(static_cast<const char*>(data->data()), data->size());
+    for (pte::MethodIoNames& names : pte::read_io_names(json))
+      if (names.method == method) return std::move(names);
+    return std::nullopt;
+  }
+
+  IoInfo describe_value(std::string name, const et::EValue& value) const {
+    IoInfo io;
+    io.name = std::move(name);
+    if (value.isTensor()) {
+      const auto& tensor = value.toTensor();
+      const std::optional<DType> dtype = dtype_of(tensor.scalar_type());
+      if (!dtype) {
+        fail(fmt::format("{}: `{}` has a dtype that layline does not know (ExecuTorch's {})", name_,
+                         io.name, static_cast<int>(tensor.scalar_type())));
+      }
+      io.dtype = *dtype;
+      io.shape.assign(tensor.sizes().begin(), tensor.sizes().end());
+      io.dim_order.assign(tensor.dim_order().begin(), tensor.dim_order().end());
+      io.dynamic = tensor.shape_dynamism() != executorch::aten::TensorShapeDynamism::STATIC;
+    } else if (value.isInt()) {
+      io.kind = IoKind::integer;
+      io.fixed_value = fmt::format("{}", value.toInt());
+    } else if (value.isDouble()) {
+      io.kind = IoKind::real;
+      io.fixed_value = fmt::format("{}", value.toDouble());
+    } else if (value.isBool()) {
+      io.kind = IoKind::boolean;
+      io.fixed_value = fmt::format("{}", value.toBool());
+    } else if (value.isString()) {
+      io.kind = IoKind::string;
+      io.fixed_value = std::string(value.toString().data(), value.toString().size());
+    } else if (value.isNone()) {
+      io.kind = IoKind::none;
+    } else {
+      fail(fmt::format("{}: `{}` is neither a tensor nor a number", name_, io.name));
+    }
+    return io;
+  }
+
+  /// An output that is neither planned, nor constant, nor an input needs memory of ours.
+  void give_memory_to_outputs() {
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const et::EValue& value = method_->get_output(i);
+      if (!value.isTensor() || value.toTensor().const_data_ptr() != nullptr) continue;
+      const AlignedBuffer& memory =
+          output_memory_.emplace_back(allocate(count_bytes(outputs_[i], outputs_[i].shape)));
+      check(method_->set_output_data_ptr(memory.data(), memory.size(), i),
+            "give memory to output `{}`", outputs_[i].name);
+    }
+    outputs_have_memory_ = true;
+  }
+
+  HostTensor read_output(const IoInfo& io, const et::EValue& value) const {
+    if (value.isInt()) return scalar_tensor(DType::i64, value.toInt());
+    if (value.isDouble()) return scalar_tensor(DType::f64, value.toDouble());
+    if (value.isBool()) return scalar_tensor(DType::boolean, value.toBool());
+    if (!value.isTensor()) return HostTensor{DType::u8, {0}, {}};
+    const auto& tensor = value.toTensor();
+    HostTensor result{io.dtype, {tensor.sizes().begin(), tensor.sizes().end()}, {}};
+    result.bytes.resize(count_bytes(io, result.shape));
+    if (result.bytes.empty()) return result;
+    const auto* data = static_cast<const std::byte*>(tensor.const_data_ptr());
+    if (data == nullptr) fail(fmt::format("{}: output `{}` was not computed", name_, io.name));
+    from_dim_order({data, result.bytes.size()}, result.shape,
+                   {tensor.dim_order().begin(), tensor.dim_order().end()}, byte_size(io.dtype),
+                   result.bytes);
+    return result;
+  }
+
+  // In the order of their dependence: the method goes first, the program's bytes last.
+  std::string name_;
+  Source source_;
+  std::shared_ptr<const MappedFile> file_;
+  AlignedBuffer copy_;
+  ThreadPoolUse thread_pool_use_;
+  ProgramData loader_;
+  std::optional<et::Program> program_;
+  std::vector<AlignedBuffer> arenas_;
+  std::vector<et::Span<uint8_t>> arena_spans_;
+  executorch::extension::MallocMemoryAllocator method_allocator_;
+  executorch::extension::MallocMemoryAllocator kernel_allocator_;
+  std::optional<et::HierarchicalAllocator> arena_allocator_;
+  std::optional<et::MemoryManager> memory_manager_;
+  std::vector<StagedInput> staged_;
+  std::vector<AlignedBuffer> output_memory_;
+  bool outputs_have_memory_ = false;
+  std::optional<et::Method> method_;
+};
+
+LoadedProgram::LoadedProgram(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+LoadedProgram::LoadedProgram(LoadedProgram&&) noexcept = default;
+LoadedProgram& LoadedProgram::operator=(LoadedProgram&&) noexcept = default;
+LoadedProgram::~LoadedProgram() = default;
+
+LoadedProgram LoadedProgram::from_file(const std::string& path, const std::string& method) {
+  std::shared_ptr<const MappedFile> file = MappedFile::open(path);
+  auto impl = std::make_unique<Impl>(file->bytes(), path, Impl::Source::file, method);
+  impl->keep(std::move(file));
+  return LoadedProgram(std::move(impl));
+}
+
+LoadedProgram LoadedProgram::from_bytes(std::span<const std::byte> bytes, std::string_view name,
+                                        const std::string& method) {
+  AlignedBuffer copy(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), copy.data());
+  auto impl = std::make_unique<Impl>(copy.bytes(), std::string(name), Impl::Source::memory, method);
+  impl->keep(std::move(copy));
+  return LoadedProgram(std::move(impl));
+}
+
+const std::vector<IoInfo>& LoadedProgram::inputs() const { return impl_->inputs_; }
+const std::vector<IoInfo>& LoadedProgram::outputs() const { return impl_->outputs_; }
+
+void LoadedProgram::set_inputs(const std::vector<HostTensor>& inputs) { impl_->set_inputs(inputs); }
+void LoadedProgram::execute() { impl_->execute(); }
+std::vector<HostTensor> LoadedProgram::get_outputs() const { return impl_->get_outputs(); }
+
+std::vector<HostTensor> LoadedProgram::run(const std::vector<HostTensor>& inputs) {
+  set_inputs(inputs);
+  execute();
+  return get_outputs();
+}
+
+}  // namespace layline

@@ -1,0 +1,75 @@
+// A `.pte` program, loaded into the ExecuTorch runtime and ready to run. This header and its
+// neighbours are all that the rest of layline sees of that runtime.
+//
+// Errors that the program causes are UserErrors if it came from a file, and InternalErrors if it
+// came from memory: what layline has just compiled must run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/dtype.h"
+#include "runtime/host_tensor.h"
+
+namespace layline {
+
+enum class IoKind { tensor, integer, real, boolean, string, none };
+
+/// One input or output of a method.
+struct IoInfo {
+  /// The model's own name if layline compiled the program, else `input_0`, `output_0`...
+  std::string name;
+  IoKind kind = IoKind::tensor;
+
+  // Of a tensor:
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;  ///< logical; upper bounds if `dynamic`
+  std::vector<uint8_t> dim_order;
+  bool dynamic = false;
+
+  /// Of an input that is not a tensor: its value, which is fixed when a model is exported.
+  std::string fixed_value;
+};
+
+/// `f32[1, 3, 224, 224]`, or `integer 3`; an upper bound is written `<=16`.
+std::string describe(const IoInfo& io);
+
+class LoadedProgram {
+ public:
+  static LoadedProgram from_file(const std::string& path, const std::string& method = "forward");
+  /// Copies the bytes. `name` stands for the program in messages.
+  static LoadedProgram from_bytes(std::span<const std::byte> bytes, std::string_view name,
+                                  const std::string& method = "forward");
+
+  LoadedProgram(LoadedProgram&&) noexcept;
+  LoadedProgram& operator=(LoadedProgram&&) noexcept;
+  ~LoadedProgram();
+
+  const std::vector<IoInfo>& inputs() const;
+  const std::vector<IoInfo>& outputs() const;
+
+  /// Runs the method once. `inputs` has one entry per element of inputs(), in its order; the
+  /// entry of an input that is not a tensor is ignored, its value being fixed. The result has one
+  /// entry per element of outputs(): a number or bool becomes a tensor of rank 0, anything else an
+  /// empty one. Shapes, dtypes and sizes are checked: UserError. Mutable buffers keep their state
+  /// between runs.
+  std::vector<HostTensor> run(const std::vector<HostTensor>& inputs);
+
+  // The same in steps, for measuring `execute` alone: it is what an application pays per call
+  // (hand over the inputs, run), without conversions between row-major and the dim order.
+  void set_inputs(const std::vector<HostTensor>& inputs);
+  void execute();
+  std::vector<HostTensor> get_outputs() const;
+
+ private:
+  class Impl;
+  explicit LoadedProgram(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace layline

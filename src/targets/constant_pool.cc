@@ -1,0 +1,46 @@
+#include "targets/constant_pool.h"
+
+#include "base/error.h"
+
+namespace layline {
+
+std::string ConstantPool::add(const Constant& data, const std::string& name) {
+  const size_t hash = data.sample_hash();
+  auto [first, last] = named_by_hash_.equal_range(hash);
+  for (; first != last; ++first)
+    if (named_[first->second].data.same_bytes(data)) return named_[first->second].key;
+  std::string key = name;
+  for (int i = 1; !keys_.insert(key).second; ++i) key = fmt::format("{}_{}", name, i);
+  named_by_hash_.emplace(hash, named_.size());
+  byte_count_ += data.byte_count();
+  named_.push_back({data, std::move(key)});
+  return named_.back().key;
+}
+
+uint32_t ConstantPool::add_tensor(const Constant& data) {
+  const size_t hash = data.sample_hash();
+  auto [first, last] = tensors_by_hash_.equal_range(hash);
+  for (; first != last; ++first)
+    if (tensors_[first->second].same_bytes(data)) return first->second;
+  const auto index = static_cast<uint32_t>(tensors_.size());
+  tensors_by_hash_.emplace(hash, index);
+  byte_count_ += data.byte_count();
+  tensors_.push_back(data);
+  return index;
+}
+
+pte::DataSource data_source(const Constant& data) {
+  return {data.byte_count(), [data](ByteSink& sink) {
+            if (data.pending().is_view() && data.row_factors().empty()) return sink.write(data.stored());
+            const std::vector<std::byte> bytes = data.bytes();
+            sink.write(bytes);
+          }};
+}
+
+void ConstantPool::write_to(pte::Program& program) && {
+  for (const Constant& data : tensors_) program.add_constant(data_source(data));
+  for (Entry& entry : named_)
+    program.named_data.push_back({std::move(entry.key), program.add_blob(data_source(entry.data))});
+}
+
+}  // namespace layline

@@ -1,0 +1,41 @@
+// The constants of a program: each distinct one is written once, however many nodes use it.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ir/constant.h"
+#include "pte/program.h"
+
+namespace layline {
+
+class ConstantPool {
+ public:
+  /// The key of the constant's bytes, made from `name` for the first constant that has them.
+  std::string add(const Constant& data, const std::string& name);
+  /// Index of the constant among pte::Program::constants, for kernels outside delegates.
+  uint32_t add_tensor(const Constant& data);
+
+  uint64_t byte_count() const { return byte_count_; }
+  /// Moves everything into the program.
+  void write_to(pte::Program& program) &&;
+
+ private:
+  struct Entry {
+    Constant data;
+    std::string key;
+  };
+  std::vector<Entry> named_;
+  std::unordered_multimap<size_t, size_t> named_by_hash_;
+  std::unordered_set<std::string> keys_;
+  std::vector<Constant> tensors_;
+  std::unordered_multimap<size_t, uint32_t> tensors_by_hash_;
+  uint64_t byte_count_ = 0;
+};
+
+/// Streams a constant into a program: straight from where it is stored if nothing is pending.
+pte::DataSource data_source(const Constant& data);
+
+}  // namespace layline

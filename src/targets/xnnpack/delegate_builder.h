@@ -1,0 +1,46 @@
+// Builds the payload of one delegate: values of the IR on one side, XNNPACK's on the other.
+#pragma once
+
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/graph.h"
+#include "targets/constant_pool.h"
+#include "targets/xnnpack/payload.h"
+
+namespace layline::xnnpack {
+
+xnn::Datatype datatype(DType dtype);
+std::vector<uint32_t> dims(const Shape& shape);
+
+class DelegateBuilder {
+ public:
+  /// `inputs` and `outputs` become the externals, in that order.
+  DelegateBuilder(ConstantPool& constants, std::span<Value* const> inputs,
+                  std::span<Value* const> outputs);
+
+  /// The XNNPACK value of an operand; a constant is defined when it is first read.
+  xnn::ValueId in(const Value* value);
+  /// The XNNPACK value that a node's result is written to.
+  xnn::ValueId out(const Value* value);
+  /// A filter or bias: packed by XNNPACK, so never the same value as a plain operand.
+  xnn::ValueId packed(const Value* value);
+  xnn::ValueId packed(const Constant& data, const std::string& name);
+  /// An intermediate that the IR has no value for.
+  xnn::ValueId temporary(DType dtype, const Shape& shape);
+  void add(xnn::Node node) { graph_.add(std::move(node)); }
+
+  const xnn::Graph& graph() const { return graph_; }
+
+ private:
+  xnn::ValueId define_constant(const Constant& data, const std::string& name);
+
+  ConstantPool& constants_;
+  xnn::Graph graph_;
+  std::unordered_map<const Value*, xnn::ValueId> values_;
+  std::unordered_map<const Value*, xnn::ValueId> packed_;
+};
+
+}  // namespace layline::xnnpack

@@ -1,0 +1,369 @@
+#include "targets/xnnpack/kernels.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+
+namespace layline::xnnpack {
+namespace {
+
+constexpr size_t kMaxRank = 6;            // XNN_MAX_TENSOR_DIMS
+constexpr size_t kMaxConcatenated = 5;    // the schema's Concatenate5
+
+std::string fits(const Value* value) {
+  if (value->dtype() != DType::f32 && value->dtype() != DType::f16)
+    return fmt::format("XNNPACK has no {} tensors", name(value->dtype()));
+  if (value->shape().size() > kMaxRank)
+    return fmt::format("{} axes, XNNPACK takes at most {}", value->shape().size(), kMaxRank);
+  if (!is_static(value->shape())) return "the shape is dynamic";
+  if (element_count(value->shape()).is_zero()) return "the tensor is empty";
+  return {};
+}
+
+std::string accept(const Node&) { return {}; }
+
+std::optional<xnn::Range> range(const Bounds& bounds) {
+  if (bounds.unbounded()) return std::nullopt;
+  return xnn::Range{static_cast<float>(bounds.min), static_cast<float>(bounds.max)};
+}
+
+uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
+
+xnn::Padding padding(const Ints& low, const Ints& high) {
+  return {u32(low[0]), u32(high[1]), u32(high[0]), u32(low[1])};
+}
+
+xnn::Pair pair(const Ints& values) { return {u32(values[0]), u32(values[1])}; }
+
+template <xnn::UnaryKind kind>
+void unary(DelegateBuilder& delegate, const Node& node) {
+  delegate.add(xnn::Unary{kind, delegate.in(node.operand(0)), delegate.out(node.result())});
+}
+
+template <xnn::BinaryKind kind>
+void binary(DelegateBuilder& delegate, const Node& node) {
+  std::optional<xnn::Range> bounds;
+  if (const auto* attrs = std::get_if<BinaryAttrs>(&node.attributes())) bounds = range(attrs->bounds);
+  delegate.add(xnn::Binary{kind, delegate.in(node.operand(0)), delegate.in(node.operand(1)),
+                           delegate.out(node.result()), bounds});
+}
+
+void clamp(DelegateBuilder& delegate, const Node& node) {
+  delegate.add(xnn::Clamp{delegate.in(node.operand(0)), delegate.out(node.result()),
+                          range(node.attrs<ClampAttrs>().bounds).value_or(xnn::Range{})});
+}
+
+void elu(DelegateBuilder& delegate, const Node& node) {
+  delegate.add(xnn::Elu{delegate.in(node.operand(0)), delegate.out(node.result()),
+                        static_cast<float>(node.attrs<AlphaAttrs>().alpha)});
+}
+
+void leaky_relu(DelegateBuilder& delegate, const Node& node) {
+  delegate.add(xnn::LeakyRelu{delegate.in(node.operand(0)), delegate.out(node.result()),
+                              static_cast<float>(node.attrs<AlphaAttrs>().alpha)});
+}
+
+std::string refuse_gelu(const Node& node) {
+  return node.attrs<GeluAttrs>().tanh ? "XNNPACK's GELU is the exact one" : "";
+}
+
+std::string refuse_relayout(const Node& node) {
+  const Relayout& relayout = node.attrs<RelayoutAttrs>().relayout;
+  if (relayout.factors().size() > kMaxRank)
+    return fmt::format("a transpose of {} axes, XNNPACK takes at most {}",
+                       relayout.factors().size(), kMaxRank);
+  return {};
+}
+
+void reshape(DelegateBuilder& delegate, xnn::ValueId from, xnn::ValueId to, const Shape& shape) {
+  delegate.add(xnn::Reshape{from, to, dims(shape)});
+}
+
+void transpose(DelegateBuilder& delegate, xnn::ValueId from, xnn::ValueId to,
+               const std::vector<int>& permutation) {
+  delegate.add(xnn::Transpose{from, to, {permutation.begin(), permutation.end()}});
+}
+
+/// A transpose of the fewest axes, between views that it needs only if the shapes differ.
+void relayout(DelegateBuilder& delegate, const Node& node) {
+  const Relayout& moved = node.attrs<RelayoutAttrs>().relayout;
+  const DType dtype = node.result()->dtype();
+  xnn::ValueId from = delegate.in(node.operand(0));
+  const xnn::ValueId to = delegate.out(node.result());
+  if (moved.is_view()) return reshape(delegate, from, to, moved.target());
+  if (auto permutation = moved.as_permutation()) return transpose(delegate, from, to, *permutation);
+  const auto [factors, permutation] = moved.as_transpose();
+  Shape permuted;
+  for (int factor : permutation) permuted.push_back(factors[static_cast<size_t>(factor)]);
+  if (factors != moved.source()) {
+    const xnn::ValueId split = delegate.temporary(dtype, factors);
+    reshape(delegate, from, split, factors);
+    from = split;
+  }
+  if (permuted == moved.target()) return transpose(delegate, from, to, permutation);
+  const xnn::ValueId before_merge = delegate.temporary(dtype, permuted);
+  transpose(delegate, from, before_merge, permutation);
+  reshape(delegate, before_merge, to, moved.target());
+}
+
+std::string refuse_slice(const Node& node) {
+  return std::ranges::all_of(node.attrs<SliceAttrs>().step, [](int64_t step) { return step == 1; })
+             ? ""
+             : "XNNPACK slices have step 1";
+}
+
+void slice(DelegateBuilder& delegate, const Node& node) {
+  const auto& attrs = node.attrs<SliceAttrs>();
+  delegate.add(xnn::Slice{delegate.in(node.operand(0)), delegate.out(node.result()),
+                          {attrs.start.begin(), attrs.start.end()}, dims(attrs.size)});
+}
+
+/// More parts than one node takes become a tree of concatenations.
+void concat(DelegateBuilder& delegate, const Node& node) {
+  const int64_t axis = node.attrs<AxisAttrs>().axis;
+  struct Part {
+    xnn::ValueId id;
+    Dim length;
+  };
+  std::vector<Part> parts;
+  for (const Value* part : node.operands())
+    parts.push_back({delegate.in(part), part->shape()[static_cast<size_t>(axis)]});
+  while (parts.size() > kMaxConcatenated) {
+    std::vector<Part> joined;
+    for (size_t i = 0; i < parts.size(); i += kMaxConcatenated) {
+      const size_t count = std::min(kMaxConcatenated, parts.size() - i);
+      if (count == 1) {
+        joined.push_back(parts[i]);
+        continue;
+      }
+      std::vector<xnn::ValueId> ids;
+      int64_t length = 0;
+      for (size_t k = i; k < i + count; ++k) {
+        ids.push_back(parts[k].id);
+        length += parts[k].length.value();
+      }
+      Shape shape = node.result()->shape();
+      shape[static_cast<size_t>(axis)] = length;
+      const xnn::ValueId id = delegate.temporary(node.result()->dtype(), shape);
+      delegate.add(xnn::Concatenate{std::move(ids), id, u32(axis)});
+      joined.push_back({id, length});
+    }
+    parts = std::move(joined);
+  }
+  std::vector<xnn::ValueId> ids;
+  for (const Part& part : parts) ids.push_back(part.id);
+  delegate.add(xnn::Concatenate{std::move(ids), delegate.out(node.result()), u32(axis)});
+}
+
+std::string refuse_concat(const Node& node) {
+  return node.operand_count() < 2 ? "a concatenation of one tensor" : "";
+}
+
+std::string refuse_pad(const Node& node) {
+  return node.attrs<PadAttrs>().mode == PadMode::constant ? "" : "XNNPACK pads with a constant only";
+}
+
+void pad(DelegateBuilder& delegate, const Node& node) {
+  const auto& attrs = node.attrs<PadAttrs>();
+  delegate.add(xnn::ConstantPad{delegate.in(node.operand(0)), delegate.out(node.result()),
+                                {attrs.low.begin(), attrs.low.end()},
+                                {attrs.high.begin(), attrs.high.end()},
+                                static_cast<float>(attrs.value)});
+}
+
+std::string refuse_packed(const Node& node) {
+  for (int i = 1; i < node.operand_count(); ++i)
+    if (constant_of(node.operand(i)) == nullptr) return "the weights are not constant";
+  return {};
+}
+
+xnn::ValueId bias(DelegateBuilder& delegate, const Node& node) {
+  return node.operand_count() > 2 ? delegate.packed(node.operand(2)) : xnn::kNoValue;
+}
+
+void linear(DelegateBuilder& delegate, const Node& node) {
+  delegate.add(xnn::FullyConnected{delegate.in(node.operand(0)), delegate.packed(node.operand(1)),
+                                   bias(delegate, node), delegate.out(node.result()), false,
+                                   range(node.attrs<LinearAttrs>().bounds)});
+}
+
+void matmul(DelegateBuilder& delegate, const Node& node) {
+  delegate.add(xnn::BatchMatMul{delegate.in(node.operand(0)), delegate.in(node.operand(1)),
+                                delegate.out(node.result()), node.attrs<MatmulAttrs>().transpose_b});
+}
+
+std::string refuse_matmul(const Node& node) {
+  for (const Value* operand : node.operands())
+    if (operand->shape().size() < 3) return "XNNPACK's batched matmul takes 3 axes or more";
+  return {};
+}
+
+std::string refuse_conv(const Node& node) {
+  if (node.operand(0)->shape().size() != 4) return "XNNPACK convolves two spatial axes";
+  return refuse_packed(node);
+}
+
+/// [O, h, w, 1] to [1, h, w, O].
+Constant depthwise_filter(const Constant& filter) {
+  static constexpr std::array<int, 4> kChannelsLast = {3, 1, 2, 0};
+  return filter.relaid(Relayout::permute(filter.shape(), kChannelsLast));
+}
+
+void conv(DelegateBuilder& delegate, const Node& node) {
+  const auto& attrs = node.attrs<ConvAttrs>();
+  const Shape& weight = node.operand(1)->shape();
+  const int64_t outputs = weight[0].value(), inputs = weight[3].value();
+  const xnn::Pair kernel = {u32(weight[1].value()), u32(weight[2].value())};
+  const xnn::Padding pads = padding(attrs.low, attrs.high);
+  const xnn::ValueId x = delegate.in(node.operand(0));
+  if (inputs == 1 && attrs.groups > 1) {
+    const Value* filter = node.operand(1);
+    delegate.add(xnn::DepthwiseConv{
+        x, delegate.packed(depthwise_filter(*constant_of(filter)), filter->name()),
+        bias(delegate, node), delegate.out(node.result()), pads, kernel, pair(attrs.stride),
+        pair(attrs.dilation), u32(attrs.groups), u32(outputs / attrs.groups), range(attrs.bounds)});
+  } else {
+    delegate.add(xnn::Conv{x, delegate.packed(node.operand(1)), bias(delegate, node),
+                           delegate.out(node.result()), pads, kernel, pair(attrs.stride),
+                           pair(attrs.dilation), u32(attrs.groups), u32(inputs),
+                           u32(outputs / attrs.groups), range(attrs.bounds)});
+  }
+}
+
+void conv_transpose(DelegateBuilder& delegate, const Node& node) {
+  const auto& attrs = node.attrs<ConvTransposeAttrs>();
+  const Shape& weight = node.operand(1)->shape();
+  delegate.add(xnn::ConvTranspose{
+      delegate.in(node.operand(0)), delegate.packed(node.operand(1)), bias(delegate, node),
+      delegate.out(node.result()), padding(attrs.low, attrs.high),
+      {u32(weight[1].value()), u32(weight[2].value())}, pair(attrs.stride), pair(attrs.dilation),
+      pair(attrs.extra), u32(attrs.groups), u32(weight[3].value()),
+      u32(weight[0].value() / attrs.groups), range(attrs.bounds)});
+}
+
+std::string refuse_pool(const Node& node) {
+  const auto& attrs = node.attrs<PoolAttrs>();
+  if (attrs.kernel.size() != 2) return "XNNPACK pools two spatial axes";
+  if (attrs.kernel == Ints{1, 1}) return "XNNPACK refuses 1x1 pools";
+  for (size_t i = 0; i < 2; ++i) {
+    if (node.is(Op::max_pool) && attrs.stride[i] > attrs.kernel[i])
+      return "XNNPACK's max pool has no stride over its kernel size";
+    if (node.is(Op::avg_pool) && attrs.dilation[i] != 1) return "XNNPACK's average pool has no dilation";
+  }
+  return {};
+}
+
+void max_pool(DelegateBuilder& delegate, const Node& node) {
+  const auto& attrs = node.attrs<PoolAttrs>();
+  delegate.add(xnn::MaxPool{delegate.in(node.operand(0)), delegate.out(node.result()),
+                            padding(attrs.low, attrs.high), pair(attrs.kernel), pair(attrs.stride),
+                            pair(attrs.dilation), range(attrs.bounds)});
+}
+
+void avg_pool(DelegateBuilder& delegate, const Node& node) {
+  const auto& attrs = node.attrs<PoolAttrs>();
+  delegate.add(xnn::AvgPool{delegate.in(node.operand(0)), delegate.out(node.result()),
+                            padding(attrs.low, attrs.high), pair(attrs.kernel), pair(attrs.stride),
+                            range(attrs.bounds)});
+}
+
+std::string refuse_mean(const Node& node) {
+  return node.operand(0)->shape().size() == 4 && node.attrs<AxesAttrs>().axes == Ints{1, 2}
+             ? ""
+             : "XNNPACK averages over the spatial axes of [N,H,W,C] only";
+}
+
+void mean(DelegateBuilder& delegate, const Node& node) {
+  delegate.add(xnn::GlobalAvgPool{delegate.in(node.operand(0)), delegate.out(node.result()), true,
+                                  std::nullopt});
+}
+
+std::string refuse_softmax(const Node& node) {
+  return node.attrs<AxisAttrs>().axis == node.result()->type().rank() - 1
+             ? ""
+             : "XNNPACK's softmax is over the last axis";
+}
+
+/// XNNPACK derives the step from the sizes, so a step given otherwise cannot be expressed.
+std::string refuse_resize(const Node& node) {
+  const auto& attrs = node.attrs<ResizeAttrs>();
+  if (attrs.mode != ResizeMode::bilinear) return "XNNPACK resizes bilinearly only";
+  for (size_t i = 0; i < attrs.size.size(); ++i) {
+    const auto in = static_cast<double>(node.operand(0)->shape()[i + 1].value());
+    if (!attrs.align_corners && attrs.step[i] * static_cast<double>(attrs.size[i]) != in)
+      return "the scale factor differs from the ratio of the sizes, which XNNPACK uses";
+  }
+  return {};
+}
+
+void resize(DelegateBuilder& delegate, const Node& node) {
+  const auto& attrs = node.attrs<ResizeAttrs>();
+  delegate.add(xnn::ResizeBilinear{
+      delegate.in(node.operand(0)), delegate.out(node.result()), pair(attrs.size),
+      attrs.align_corners ? xnn::ResizeMode::kAlignCorners : xnn::ResizeMode::kHalfPixel});
+}
+
+constexpr Kernel kKernels[] = {
+    {Op::relayout, refuse_relayout, relayout},
+    {Op::slice, refuse_slice, slice},
+    {Op::concat, refuse_concat, concat},
+    {Op::pad, refuse_pad, pad},
+    {Op::add, accept, binary<xnn::BinaryKind::kAdd>},
+    {Op::sub, accept, binary<xnn::BinaryKind::kSubtract>},
+    {Op::mul, accept, binary<xnn::BinaryKind::kMultiply>},
+    {Op::div, accept, binary<xnn::BinaryKind::kDivide>},
+    {Op::minimum, accept, binary<xnn::BinaryKind::kMinimum>},
+    {Op::maximum, accept, binary<xnn::BinaryKind::kMaximum>},
+    {Op::prelu, accept, binary<xnn::BinaryKind::kPRelu>},
+    {Op::abs, accept, unary<xnn::UnaryKind::kAbs>},
+    {Op::neg, accept, unary<xnn::UnaryKind::kNegate>},
+    {Op::exp, accept, unary<xnn::UnaryKind::kExp>},
+    {Op::log, accept, unary<xnn::UnaryKind::kLog>},
+    {Op::sqrt, accept, unary<xnn::UnaryKind::kSquareRoot>},
+    {Op::rsqrt, accept, unary<xnn::UnaryKind::kReciprocalSquareRoot>},
+    {Op::sin, accept, unary<xnn::UnaryKind::kSin>},
+    {Op::cos, accept, unary<xnn::UnaryKind::kCos>},
+    {Op::tanh, accept, unary<xnn::UnaryKind::kTanh>},
+    {Op::sigmoid, accept, unary<xnn::UnaryKind::kSigmoid>},
+    {Op::floor, accept, unary<xnn::UnaryKind::kFloor>},
+    {Op::ceil, accept, unary<xnn::UnaryKind::kCeiling>},
+    {Op::square, accept, unary<xnn::UnaryKind::kSquare>},
+    {Op::hardswish, accept, unary<xnn::UnaryKind::kHardswish>},
+    {Op::gelu, refuse_gelu, unary<xnn::UnaryKind::kGelu>},
+    {Op::convert, accept, unary<xnn::UnaryKind::kConvert>},
+    {Op::elu, accept, elu},
+    {Op::leaky_relu, accept, leaky_relu},
+    {Op::clamp, accept, clamp},
+    {Op::linear, refuse_packed, linear},
+    {Op::matmul, refuse_matmul, matmul},
+    {Op::conv, refuse_conv, conv},
+    {Op::conv_transpose, refuse_conv, conv_transpose},
+    {Op::max_pool, refuse_pool, max_pool},
+    {Op::avg_pool, refuse_pool, avg_pool},
+    {Op::reduce_mean, refuse_mean, mean},
+    {Op::softmax, refuse_softmax, unary<xnn::UnaryKind::kSoftmax>},
+    {Op::resize, refuse_resize, resize},
+};
+
+}  // namespace
+
+const Kernel* find_kernel(Op op) {
+  static const auto* index = [] {
+    auto* rows = new std::array<const Kernel*, kOpCount>{};
+    for (const Kernel& kernel : kKernels) (*rows)[static_cast<size_t>(kernel.op)] = &kernel;
+    return rows;
+  }();
+  return (*index)[static_cast<size_t>(op)];
+}
+
+std::string refusal(const Node& node) {
+  const Kernel* kernel = find_kernel(node.op());
+  if (kernel == nullptr) return fmt::format("XNNPACK has no {}", name(node.op()));
+  for (const Value* operand : node.operands())
+    if (std::string why = fits(operand); !why.empty()) return why;
+  if (std::string why = fits(node.result()); !why.empty()) return why;
+  return kernel->refuse(node);
+}
+
+}  // namespace layline::xnnpack

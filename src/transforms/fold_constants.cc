@@ -1,0 +1,61 @@
+// Computes what depends on constants only. A relayout of a constant stays a view of its bytes, with
+// the movement pending; everything else goes through the reference evaluator.
+#include "ir/evaluate.h"
+#include "transforms/passes.h"
+#include "transforms/rewrite.h"
+
+namespace layline {
+namespace {
+
+constexpr size_t kMostBytes = size_t{64} << 20;
+// Below this size a result may be larger than what it is made of: it saves work at run time.
+constexpr size_t kSmallBytes = size_t{1} << 20;
+
+/// What keeps the node from being folded, or empty.
+std::string_view obstacle(const Node& node) {
+  size_t operand_bytes = 0;
+  for (const Value* operand : node.operands()) operand_bytes += constant_of(operand)->byte_count();
+  const size_t result_bytes = byte_count(node.result()->type());
+  if (operand_bytes > kMostBytes || result_bytes > kMostBytes)
+    return "it is too large to be computed ahead of time";
+  if (result_bytes > kSmallBytes && result_bytes > 2 * operand_bytes)
+    return "its result is much larger than what it is computed from";
+  return {};
+}
+
+Constant evaluated(const Node& node) {
+  std::vector<Tensor> operands;
+  for (const Value* operand : node.operands()) operands.push_back(tensor_of(*constant_of(operand)));
+  const Tensor result = evaluate_node(node, operands);
+  return Constant::owned(result.dtype(), result.type().shape,
+                         {result.bytes().begin(), result.bytes().end()});
+}
+
+}  // namespace
+
+bool fold_constants(Graph& graph, PassContext& context) {
+  bool changed = false;
+  for (Node* node : graph) {
+    if (node->operand_count() == 0 || !is_static(node->result()->shape())) continue;
+    bool all_constant = true;
+    for (const Value* operand : node->operands())
+      all_constant = all_constant && constant_of(operand) != nullptr;
+    if (!all_constant) continue;
+
+    const BuildBefore build(graph, node);
+    if (const Relayout* relayout = relayout_of(node->result())) {
+      context.rewrite(*node, "a constant is moved when it is written");
+      replace(graph, node, build.constant(constant_of(node->operand(0))->relaid(*relayout)));
+    } else if (const std::string_view reason = obstacle(*node); !reason.empty()) {
+      context.explain(*node, "not computed at compile time: {}", reason);
+      continue;
+    } else {
+      context.rewrite(*node, "computed at compile time");
+      replace(graph, node, build.constant(evaluated(*node)));
+    }
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace layline

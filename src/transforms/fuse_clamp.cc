@@ -1,0 +1,52 @@
+// Lets the op that computes a value clamp it too, and makes successive clamps one.
+#include <algorithm>
+
+#include "transforms/passes.h"
+#include "transforms/rewrite.h"
+
+namespace layline {
+namespace {
+
+/// A clamp to `first` and then to `second`. Where they do not overlap, or a minimum exceeds its
+/// maximum, only one number is left; as in torch, the maximum wins.
+Bounds both(const Bounds& first, const Bounds& second) {
+  const auto clamp = [&](double x) { return std::min(std::max(x, second.min), second.max); };
+  return {clamp(std::min(first.min, first.max)), clamp(first.max)};
+}
+
+/// The bounds among the attributes, or null.
+Bounds* bounds_of(Attributes& attributes) {
+  return std::visit(
+      []<typename T>(T& attrs) -> Bounds* {
+        if constexpr (requires { attrs.bounds; })
+          return &attrs.bounds;
+        else
+          return nullptr;
+      },
+      attributes);
+}
+
+}  // namespace
+
+bool fuse_clamp(Graph& graph, PassContext& context) {
+  bool changed = false;
+  for (Node* node : graph) {
+    if (!node->is(Op::clamp)) continue;
+    Value* x = node->operand(0);
+    // Integers wrap around before a separate clamp, but not before a fused one.
+    if (x->def() == nullptr || !x->has_one_use() || !is_float(x->dtype())) continue;
+    Attributes attributes = x->def()->attributes();
+    Bounds* bounds = bounds_of(attributes);
+    if (bounds == nullptr) continue;
+    *bounds = both(*bounds, node->attrs<ClampAttrs>().bounds);
+    context.rewrite(*node, "{} clamps to [{}, {}]", x->name(), bounds->min, bounds->max);
+    const BuildBefore build(graph, node, x->def()->origin());
+    const auto operands = x->def()->operands();
+    replace(graph, node,
+            build.add(x->def()->op(), {operands.begin(), operands.end()}, std::move(attributes)));
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace layline

@@ -1,0 +1,60 @@
+// What a pass is, and what it is given besides the graph.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace layline {
+
+/// Why something was done, or was not, recorded where it was decided.
+struct Explanation {
+  std::string_view pass;
+  std::string value;  // the value's name in the text form
+  OriginRef origin;   // may be null
+  std::string text;
+};
+
+class PassContext {
+ public:
+  /// `explanations` may be null: then no text is made.
+  PassContext(std::string_view pass, std::vector<Explanation>* explanations)
+      : pass_(pass), explanations_(explanations) {}
+
+  /// Records that `node` is rewritten; what follows is a fmt format string and its arguments. To be
+  /// called before the node changes.
+  template <typename... Args>
+  void rewrite(const Node& node, fmt::format_string<Args...> format, Args&&... args) {
+    ++rewrites_;
+    explain(node, format, std::forward<Args>(args)...);
+  }
+
+  /// Records the reason for leaving `node` as it is.
+  template <typename... Args>
+  void explain(const Node& node, fmt::format_string<Args...> format, Args&&... args) {
+    if (explanations_ == nullptr) return;
+    explanations_->push_back({pass_, node.result()->name(), node.origin(),
+                              fmt::format(format, std::forward<Args>(args)...)});
+  }
+
+  size_t rewrites() const { return rewrites_; }
+
+ private:
+  std::string_view pass_;
+  std::vector<Explanation>* explanations_;
+  size_t rewrites_ = 0;
+};
+
+struct Pass {
+  std::string_view name;
+  std::string_view summary;  // one line, for --help
+  /// Returns whether it changed the graph. What a pass leaves without uses, it erases.
+  bool (*run)(Graph&, PassContext&);
+};
+
+}  // namespace layline

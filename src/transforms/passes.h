@@ -1,0 +1,20 @@
+// The passes, each in the file of its name; pipeline.cc lists them in the order in which they run.
+#pragma once
+
+#include "transforms/pass.h"
+
+namespace layline {
+
+bool dead_code(Graph& graph, PassContext& context);
+bool fold_affine(Graph& graph, PassContext& context);
+bool fold_constants(Graph& graph, PassContext& context);
+bool fold_relayouts(Graph& graph, PassContext& context);
+bool fuse_clamp(Graph& graph, PassContext& context);
+bool fuse_pad(Graph& graph, PassContext& context);
+bool hoist_relayouts(Graph& graph, PassContext& context);
+bool merge_duplicates(Graph& graph, PassContext& context);
+bool recognise_hardswish(Graph& graph, PassContext& context);
+bool simplify(Graph& graph, PassContext& context);
+bool sink_relayouts(Graph& graph, PassContext& context);
+
+}  // namespace layline

@@ -1,0 +1,52 @@
+#include "transforms/rewrite.h"
+
+#include <algorithm>
+
+#include "ir/evaluate.h"
+
+namespace layline {
+
+namespace {
+
+bool is_unused(const Value* value) { return value->uses().empty() && value->output_uses() == 0; }
+
+}  // namespace
+
+void erase_unused(Graph& graph, Node* node) {
+  std::vector<Node*> unused;
+  if (is_unused(node->result())) unused.push_back(node);
+  while (!unused.empty()) {
+    Node* erased = unused.back();
+    unused.pop_back();
+    const std::vector<Value*> operands(erased->operands().begin(), erased->operands().end());
+    graph.erase(erased);
+    // A node enters the list when its last user has left, so it enters it once.
+    for (auto operand = operands.begin(); operand != operands.end(); ++operand)
+      if ((*operand)->def() != nullptr && is_unused(*operand) &&
+          std::find(operands.begin(), operand, *operand) == operand)
+        unused.push_back((*operand)->def());
+  }
+}
+
+void replace(Graph& graph, Node* node, Value* value) {
+  graph.replace_all_uses(node->result(), value);
+  erase_unused(graph, node);
+}
+
+const Relayout* relayout_of(const Value* value) {
+  if (value->def() == nullptr || !value->def()->is(Op::relayout)) return nullptr;
+  return &value->def()->attrs<RelayoutAttrs>().relayout;
+}
+
+std::optional<double> uniform_value(const Value* value) {
+  constexpr size_t kMostBytes = 16384;
+  const Constant* constant = constant_of(value);
+  if (constant == nullptr || constant->byte_count() == 0 || constant->byte_count() > kMostBytes)
+    return std::nullopt;
+  const Tensor tensor = tensor_of(*constant);
+  for (int64_t i = 1; i < tensor.count(); ++i)
+    if (tensor.get(i) != tensor.get(0)) return std::nullopt;
+  return tensor.get(0);
+}
+
+}  // namespace layline

@@ -1,0 +1,39 @@
+// The vocabulary of rewrites: where new nodes go, and how old ones leave.
+#pragma once
+
+#include <optional>
+
+#include "ir/builder.h"
+#include "ir/graph.h"
+
+namespace layline {
+
+/// Builds just before a node, in the name of that node's origin (or another's).
+class BuildBefore : public Builder {
+ public:
+  BuildBefore(Graph& graph, Node* node) : BuildBefore(graph, node, node->origin()) {}
+  BuildBefore(Graph& graph, Node* node, OriginRef origin) : Builder(graph, std::move(origin)) {
+    graph.set_insertion_point(node);
+  }
+  ~BuildBefore() { graph().set_insertion_point(nullptr); }
+  BuildBefore(const BuildBefore&) = delete;
+  BuildBefore& operator=(const BuildBefore&) = delete;
+};
+
+/// Erases the node if nothing uses it, and then its operands' nodes likewise. All of them stand at
+/// or before the node, so a sweep over the graph that has reached it goes on undisturbed.
+void erase_unused(Graph& graph, Node* node);
+
+/// Gives the node's uses to `value`, of the same type, and erases the node.
+void replace(Graph& graph, Node* node, Value* value);
+
+/// The relayout that computes `value`, or null.
+const Relayout* relayout_of(const Value* value);
+
+/// The one number of which a constant consists; nothing for a constant with different elements or
+/// too many to look at.
+std::optional<double> uniform_value(const Value* value);
+
+inline bool has_one_element(const Value* value) { return element_count(value->shape()).is_one(); }
+
+}  // namespace layline

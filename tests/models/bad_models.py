@@ -1,0 +1,93 @@
+"""Models that layline must refuse with a clear message: bad/NAME.pt2, without references."""
+
+import torch
+from torch import nn
+
+import export
+
+
+class ControlFlow(nn.Module):
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda t: t + 1, lambda t: t * 2, (x,))
+
+
+class WhileLoop(nn.Module):
+    def forward(self, x):
+        step = lambda i, t: (i + 1, t * 2)
+        return torch._higher_order_ops.while_loop(lambda i, t: i < 3, step, (torch.tensor(0), x))
+
+
+class Nonzero(nn.Module):
+    """An output whose size depends on the data."""
+
+    def forward(self, x):
+        return torch.nonzero(x > 0)
+
+
+class Item(nn.Module):
+    """A size read from the data."""
+
+    def forward(self, x, n):
+        size = n.item()
+        torch._check(size >= 1)
+        torch._check(size <= 4)
+        return x[:size] * 2
+
+
+class MaskedSelect(nn.Module):
+    def forward(self, x):
+        return x[x > 0]
+
+
+class UnsupportedOps(nn.Module):
+    """Several unsupported ops, one of them twice: all are to be listed at once."""
+
+    def forward(self, x):
+        spectrum = torch.fft.fft2(x)
+        inverse = torch.linalg.inv(x)
+        values = torch.linalg.eigvalsh(x @ x.mT)
+        return spectrum.abs() + torch.linalg.inv(inverse), values
+
+
+class Complex(nn.Module):
+    def forward(self, x):
+        return torch.view_as_complex(x) * 2
+
+
+class Random(nn.Module):
+    def forward(self, x):
+        return x + torch.rand_like(x)
+
+
+def subclass_weights():
+    """Weights of a tensor subclass: they are serialised as a pickle, not as raw bytes."""
+    from torchao.quantization import Int8WeightOnlyConfig, quantize_
+
+    model = nn.Sequential(nn.Linear(8, 4), nn.ReLU()).eval()
+    quantize_(model, Int8WeightOnlyConfig())
+    return model
+
+
+MODELS = {
+    "control_flow": (ControlFlow, lambda: (torch.randn(3, 3),)),
+    "while_loop": (WhileLoop, lambda: (torch.randn(3),)),
+    "nonzero": (Nonzero, lambda: (torch.randn(4),)),
+    "item": (Item, lambda: (torch.randn(4, 2), torch.tensor(3))),
+    "masked_select": (MaskedSelect, lambda: (torch.randn(4),)),
+    "unsupported_ops": (UnsupportedOps, lambda: (torch.randn(4, 4),)),
+    "complex": (Complex, lambda: (torch.randn(3, 2),)),
+    "subclass_weights": (subclass_weights, lambda: (torch.randn(2, 8),)),
+    "random": (Random, lambda: (torch.randn(3, 2),)),
+}
+
+
+def _writer(name, model, inputs):
+    def write(directory):
+        folder = directory / "bad"
+        folder.mkdir(exist_ok=True)
+        torch.export.save(export.export(model().eval(), inputs()), f"{folder / name}.pt2")
+
+    return write
+
+
+ARCHIVES = {f"bad/{name}": _writer(name, *entry) for name, entry in MODELS.items()}

@@ -1,0 +1,39 @@
+"""The table of fixtures. A case module registers its models with the decorator `case`."""
+
+from dataclasses import dataclass, field
+
+import torch
+
+CASES = {}
+
+
+@dataclass
+class Case:
+    make_model: type
+    make_inputs: object
+    also: tuple = ()
+    dynamic_shapes: object = None
+    dtype: torch.dtype = torch.float32
+    operators: tuple = field(default=())
+
+
+def case(name, inputs, also=(), dynamic_shapes=None, dtype=torch.float32, expect=""):
+    """Registers a module class as fixture `name`.
+
+    inputs: a function that returns the tuple of inputs, called with torch seeded.
+    also:   further variants to write, "channels_last" or "decomposed", as NAME.VARIANT.
+    expect: ATen ops, separated by spaces, that the exported graph must contain, so that a fixture
+            cannot silently stop testing what it was written for.
+    """
+
+    def register(model):
+        assert name not in CASES, name
+        CASES[name] = Case(model, inputs, also, dynamic_shapes, dtype, tuple(expect.split()))
+        return model
+
+    return register
+
+
+def randn(*shapes):
+    """Inputs of normally distributed floats, one for each shape."""
+    return lambda: tuple(torch.randn(shape) for shape in shapes)

@@ -1,0 +1,131 @@
+"""Exports the models that layline is measured on: torchvision's, and on request timm's.
+
+    zoo.py [--list] [--base] OUTPUT_DIR [NAME | NAME.VARIANT]...
+
+Without names, every torchvision model: first all base variants, then the others. NAME alone is the
+base variant. What exists already is skipped. The layout of the files is described in export.py.
+Weights are random, the same in every variant of a model: no download is needed.
+"""
+
+import argparse
+import os
+import shutil
+import time
+from pathlib import Path
+
+import torch
+
+import export
+
+# torchvision has no build for CPU-only torch: define the two ops that its Python code registers.
+_LIBRARY = torch.library.Library("torchvision", "DEF")
+for _name in ("nms", "qnms"):
+    _LIBRARY.define(f"{_name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+
+import torchvision.models
+
+# Name and side of the square input image.
+CLASSIFIERS = {
+    "squeezenet1_1": 224,
+    "mobilenet_v2": 224,
+    "mobilenet_v3_small": 224,
+    "mobilenet_v3_large": 224,
+    "resnet18": 224,
+    "resnet50": 224,
+    "resnext50_32x4d": 224,
+    "efficientnet_b0": 224,
+    "densenet121": 224,
+    "vgg11": 224,
+    "googlenet": 224,
+    "inception_v3": 299,
+    "mnasnet0_5": 224,
+    "regnet_x_400mf": 224,
+    "shufflenet_v2_x1_0": 224,
+}
+SEGMENTERS = {"fcn_resnet50": 224, "deeplabv3_mobilenet_v3_large": 224}
+TORCHVISION = {**CLASSIFIERS, **SEGMENTERS}
+
+# Exported only when named.
+TORCHVISION_EXTRA = {"convnext_tiny": 224, "swin_t": 224, "vit_b_16": 224}
+TIMM = {
+    "deit_tiny_patch16_224": 224,
+    "edgenext_x_small": 256,
+    "efficientvit_b0": 224,
+    "fastvit_t8": 256,
+    "levit_128s": 224,
+    "mixer_s32_224": 224,
+    "mobilevit_xs": 256,
+}
+
+VARIANTS = ("base", "channels_last", "batch4", "decomposed")
+
+
+def create(name):
+    if name in SEGMENTERS:
+        make = getattr(torchvision.models.segmentation, name)
+        return make(weights=None, weights_backbone=None)
+    if name in ("googlenet", "inception_v3"):
+        return getattr(torchvision.models, name)(weights=None, init_weights=False)
+    if name in TIMM:
+        import timm
+
+        return timm.create_model(name, pretrained=False)
+    return getattr(torchvision.models, name)(weights=None)
+
+
+def write(directory, name, variant):
+    """Writes one variant; an interrupted run leaves no file that looks complete."""
+    side = {**TORCHVISION, **TORCHVISION_EXTRA, **TIMM}[name]
+    export.seed(name)
+    model = export.randomise(create(name))
+    export.calibrate_norms(model, (torch.randn(1, 3, side, side),))
+    inputs = (torch.randn(4 if variant == "batch4" else 1, 3, side, side),)
+    if variant == "channels_last":
+        model, inputs = export.channels_last(model), export.channels_last(inputs)
+    file = name if variant == "base" else f"{name}.{variant}"
+    partial = directory / ".partial"
+    partial.mkdir(parents=True, exist_ok=True)
+    export.save(partial / file, model, inputs, decomposed=variant == "decomposed")
+    shutil.rmtree(directory / file, ignore_errors=True)
+    os.replace(partial / file, directory / file)
+    os.replace(partial / f"{file}.pt2", directory / f"{file}.pt2")
+
+
+def parse_name(text):
+    name, _, variant = text.partition(".")
+    return name, variant or "base"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--list", action="store_true", help="print the names and stop")
+    parser.add_argument("--base", action="store_true", help="only the base variants")
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    known = [*TORCHVISION, *TORCHVISION_EXTRA, *TIMM]
+    if arguments.list:
+        print(*known, sep="\n")
+        return
+    variants = VARIANTS[:1] if arguments.base else VARIANTS
+    jobs = [parse_name(text) for text in arguments.names]
+    jobs = jobs or [(name, variant) for variant in variants for name in TORCHVISION]
+    for name, variant in jobs:
+        if name not in known or variant not in VARIANTS:
+            parser.error(
+                f"unknown model: {name}.{variant} (see --list; variants: {', '.join(VARIANTS)})"
+            )
+    for index, (name, variant) in enumerate(jobs, 1):
+        label = f"[{index}/{len(jobs)}] {name} {variant}"
+        file = name if variant == "base" else f"{name}.{variant}"
+        if (arguments.directory / f"{file}.pt2").exists():
+            print(f"{label}: exists", flush=True)
+            continue
+        start = time.monotonic()
+        write(arguments.directory, name, variant)
+        print(f"{label}: {time.monotonic() - start:.1f} s", flush=True)
+    shutil.rmtree(arguments.directory / ".partial", ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+#include "pte/memory_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "base/error.h"
+
+namespace layline::pte {
+namespace {
+
+bool alive_together(const BufferLife& a, const BufferLife& b) {
+  return a.first_use <= b.last_use && b.first_use <= a.last_use;
+}
+
+/// The smallest arena: some order of placing each buffer at its lowest free offset gives it,
+/// because any plan stays valid when its buffers are moved down in the order of their offsets.
+/// Sizes must be multiples of the alignment.
+uint64_t smallest_arena(const std::vector<BufferLife>& buffers) {
+  std::vector<size_t> order(buffers.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  uint64_t best = std::numeric_limits<uint64_t>::max();
+  do {
+    std::vector<uint64_t> offsets(buffers.size());
+    uint64_t arena = 0;
+    for (size_t i = 0; i < order.size(); ++i) {
+      uint64_t offset = 0;
+      for (bool moved = true; moved;) {
+        moved = false;
+        for (size_t j = 0; j < i; ++j) {
+          const BufferLife& other = buffers[order[j]];
+          const uint64_t other_offset = offsets[order[j]];
+          if (alive_together(buffers[order[i]], other) && offset < other_offset + other.bytes &&
+              other_offset < offset + buffers[order[i]].bytes) {
+            offset = other_offset + other.bytes;
+            moved = true;
+          }
+        }
+      }
+      offsets[order[i]] = offset;
+      arena = std::max(arena, offset + buffers[order[i]].bytes);
+    }
+    best = std::min(best, arena);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return best;
+}
+
+void expect_valid(const std::vector<BufferLife>& buffers, const MemoryPlan& plan, uint64_t slack) {
+  ASSERT_EQ(plan.offsets.size(), buffers.size());
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    EXPECT_EQ(plan.offsets[i] % kBufferAlignment, 0u);
+    if (buffers[i].bytes > 0) {
+      EXPECT_LE(plan.offsets[i] + buffers[i].bytes + slack, plan.arena_bytes);
+    }
+    for (size_t j = 0; j < i; ++j) {
+      if (!alive_together(buffers[i], buffers[j])) continue;
+      EXPECT_TRUE(plan.offsets[i] + buffers[i].bytes <= plan.offsets[j] ||
+                  plan.offsets[j] + buffers[j].bytes <= plan.offsets[i])
+          << i << " and " << j << " overlap";
+    }
+  }
+}
+
+TEST(MemoryPlan, NothingNeedsNothing) {
+  const MemoryPlan plan = plan_memory({});
+  EXPECT_EQ(plan.arena_bytes, 0u);
+  EXPECT_EQ(plan.lower_bound, 0u);
+  EXPECT_EQ(plan_memory({{0, 0, 9}}).arena_bytes, 0u);
+}
+
+TEST(MemoryPlan, AChainNeedsTwoNeighbours) {
+  const std::vector<BufferLife> chain{{160, 0, 1}, {320, 1, 2}, {160, 2, 3}, {320, 3, 4}};
+  const MemoryPlan plan = plan_memory(chain);
+  expect_valid(chain, plan, kOverReadSlack);
+  EXPECT_EQ(plan.arena_bytes, 480 + kOverReadSlack);
+  EXPECT_EQ(plan.lower_bound, plan.arena_bytes);
+}
+
+TEST(MemoryPlan, OffsetsAreAligned) {
+  const MemoryPlan plan = plan_memory({{1, 0, 0}, {17, 0, 0}, {16, 0, 0}}, /*slack=*/0);
+  EXPECT_EQ(plan.arena_bytes, 16u + 32u + 16u);
+}
+
+TEST(MemoryPlan, TheTightestGapIsTaken) {
+  // At step 1 two gaps are free below the buffers that outlive it: 64 bytes and 32 bytes.
+  const std::vector<BufferLife> buffers{{640, 0, 1}, {64, 0, 0},  {320, 0, 1},
+                                        {32, 0, 0},  {160, 0, 1}, {32, 1, 1}};
+  const MemoryPlan plan = plan_memory(buffers, 0);
+  expect_valid(buffers, plan, 0);
+  EXPECT_EQ(plan.arena_bytes, plan.lower_bound);
+}
+
+TEST(MemoryPlan, TinyCasesAgainstBruteForce) {
+  std::mt19937 random(7);
+  int optimal = 0;
+  constexpr int kCases = 300;
+  for (int i = 0; i < kCases; ++i) {
+    std::vector<BufferLife> buffers(1 + random() % 6);
+    for (BufferLife& buffer : buffers) {
+      buffer.bytes = 16 * (1 + random() % 8);
+      buffer.first_use = static_cast<int32_t>(random() % 6);
+      buffer.last_use = buffer.first_use + static_cast<int32_t>(random() % 4);
+    }
+    const MemoryPlan plan = plan_memory(buffers, 0);
+    expect_valid(buffers, plan, 0);
+    const uint64_t smallest = smallest_arena(buffers);
+    EXPECT_LE(plan.lower_bound, smallest);
+    EXPECT_GE(plan.arena_bytes, smallest);
+    optimal += plan.arena_bytes == smallest;
+  }
+  EXPECT_GE(optimal, kCases * 9 / 10);
+}
+
+TEST(MemoryPlan, ManyBuffersStayValid) {
+  std::mt19937 random(11);
+  std::vector<BufferLife> buffers(400);
+  for (BufferLife& buffer : buffers) {
+    buffer.bytes = random() % 5000;
+    buffer.first_use = static_cast<int32_t>(random() % 400);
+    buffer.last_use = buffer.first_use + static_cast<int32_t>(random() % 20);
+  }
+  const MemoryPlan plan = plan_memory(buffers);
+  expect_valid(buffers, plan, kOverReadSlack);
+  EXPECT_LE(plan.arena_bytes, plan.lower_bound * 5 / 4);
+  EXPECT_EQ(plan_memory(buffers).offsets, plan.offsets);
+}
+
+TEST(MemoryPlan, LongChainsAreQuick) {
+  std::vector<BufferLife> buffers;
+  for (int32_t i = 0; i < 100'000; ++i) buffers.push_back({1024, i, i + 1});
+  EXPECT_EQ(plan_memory(buffers, 0).arena_bytes, 2048u);
+}
+
+TEST(MemoryPlan, RefusesNonsense) {
+  EXPECT_THROW(plan_memory({{16, 3, 2}}), InternalError);
+  const uint64_t huge = std::numeric_limits<uint64_t>::max();
+  EXPECT_THROW(plan_memory({{huge, 0, 0}}), InternalError);
+  EXPECT_THROW(plan_memory({{huge / 2 + 1, 0, 0}, {huge / 2 + 1, 0, 0}}), InternalError);
+}
+
+}  // namespace
+}  // namespace layline::pte

@@ -1,0 +1,158 @@
+#include "base/output_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <limits>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/mapped_file.h"
+
+namespace layline {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OutputFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) / ("output_file_" + std::to_string(::getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return folder_ / name; }
+  size_t files() const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), {}));
+  }
+  std::string contents(const std::string& name) const {
+    std::ifstream file(path(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  fs::path folder_;
+};
+
+std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no UserError";
+}
+
+TEST_F(OutputFileTest, AppearsOnlyOnCommit) {
+  OutputFile file(path("out"));
+  file.write("hello");
+  EXPECT_FALSE(fs::exists(path("out")));
+  file.commit();
+  EXPECT_EQ(contents("out"), "hello");
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(OutputFileTest, WithoutCommitTheTargetKeepsItsOldContents) {
+  std::ofstream(path("out")) << "old";
+  { OutputFile(path("out")).write("new"); }
+  EXPECT_EQ(contents("out"), "old");
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(OutputFileTest, CommitReplacesAnExistingFile) {
+  std::ofstream(path("out")) << "something longer";
+  OutputFile file(path("out"));
+  file.write("new");
+  file.commit();
+  EXPECT_EQ(contents("out"), "new");
+}
+
+TEST_F(OutputFileTest, PadsToPowersOfTwo) {
+  OutputFile file(path("out"));
+  file.pad_to(128);
+  EXPECT_EQ(file.position(), 0u);
+  file.write("abc");
+  file.pad_to(16);
+  EXPECT_EQ(file.position(), 16u);
+  file.pad_to(16);
+  EXPECT_EQ(file.position(), 16u);
+  file.pad_to(1 << 14);
+  file.write("d");
+  file.commit();
+  std::string expected = "abc";
+  expected.resize(1 << 14, '\0');
+  EXPECT_EQ(contents("out"), expected + "d");
+}
+
+TEST_F(OutputFileTest, SmallAndLargeWritesKeepTheirOrder) {
+  std::string expected;
+  OutputFile file(path("out"));
+  for (size_t size :
+       {5u, 1000u, (1u << 20) - 1005u, 1u, 3u << 20, 7u, 1u << 20, 0u, 600000u, 600000u}) {
+    const std::string chunk(size, static_cast<char>('a' + expected.size() % 26));
+    file.write(chunk);
+    expected += chunk;
+    ASSERT_EQ(file.position(), expected.size());
+  }
+  file.commit();
+  EXPECT_EQ(contents("out"), expected);
+}
+
+TEST_F(OutputFileTest, ResultHasTheUsualMode) {
+  const mode_t mask = ::umask(022);
+  OutputFile file(path("out"));
+  file.commit();
+  ::umask(mask);
+  struct stat status {};
+  ASSERT_EQ(::stat(path("out").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0644u);
+}
+
+TEST_F(OutputFileTest, ErrorsNameThePath) {
+  EXPECT_NE(message_of([&] { OutputFile{path("")}; }).find("is a directory"), std::string::npos);
+  const std::string missing = path("no/such/out");
+  EXPECT_EQ(message_of([&] { OutputFile{missing}; }),
+            "cannot write '" + missing + "': No such file or directory");
+  EXPECT_EQ(message_of([] { OutputFile{"/dev/null"}; }),
+            "cannot write '/dev/null': it is not a regular file");
+}
+
+TEST_F(OutputFileTest, MappedFileReadsWhatWasWritten) {
+  OutputFile file(path("out"));
+  file.write("mapped");
+  file.commit();
+  const auto mapped = MappedFile::open(path("out"));
+  ASSERT_EQ(mapped->bytes().size(), 6u);
+  EXPECT_EQ(static_cast<char>(mapped->bytes()[5]), 'd');
+  EXPECT_EQ(mapped->path(), path("out"));
+}
+
+TEST_F(OutputFileTest, MappedFileRefusesWhatIsNoFile) {
+  std::ofstream(path("empty")).flush();
+  EXPECT_EQ(message_of([&] { MappedFile::open(path("empty")); }),
+            "'" + path("empty") + "' is empty");
+  EXPECT_EQ(message_of([&] { MappedFile::open(folder_); }),
+            "'" + folder_.string() + "' is a directory, not a file");
+  EXPECT_EQ(message_of([&] { MappedFile::open(path("missing")); }),
+            "cannot open '" + path("missing") + "': No such file or directory");
+}
+
+TEST(Checked, ProductIsExactOrNothing) {
+  constexpr int64_t kBig = int64_t{1} << 62;
+  EXPECT_EQ(checked_product({}), 1);
+  EXPECT_EQ(checked_product(std::array<int64_t, 3>{2, 3, 4}), 24);
+  EXPECT_EQ(checked_product(std::array<int64_t, 2>{kBig, 2}), std::nullopt);
+  EXPECT_EQ(checked_product(std::array<int64_t, 3>{kBig, 2, 0}), 0);
+  EXPECT_EQ(checked_product(std::array<int64_t, 2>{-1, 0}), std::nullopt);
+  EXPECT_EQ(checked_align(std::numeric_limits<uint64_t>::max(), 2), std::nullopt);
+  EXPECT_EQ(checked_align(17, 16), 32u);
+}
+
+}  // namespace
+}  // namespace layline

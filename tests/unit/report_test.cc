@@ -1,0 +1,138 @@
+#include "report/report.h"
+
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+#include <cmath>
+
+#include "report/json_text.h"
+
+namespace layline {
+namespace {
+
+using simdjson::dom::element;
+
+class ReportTest : public testing::Test {
+ protected:
+  element parse(const std::string& text) {
+    element document;
+    EXPECT_EQ(parser_.parse(text).get(document), simdjson::SUCCESS) << text;
+    return document;
+  }
+  static std::vector<std::string> keys(element object) {
+    std::vector<std::string> names;
+    for (const auto& [key, value] : simdjson::dom::object(object)) names.emplace_back(key);
+    return names;
+  }
+
+  simdjson::dom::parser parser_;
+};
+
+Report sample() {
+  Report report;
+  report.version = "1.2.3";
+  report.model = "net.pt2";
+  report.target = "xnnpack";
+  report.compile_ms = 12.34567;
+  report.ops = 7;
+  report.delegates = 1;
+  report.portable_ops = {{"argmax", 2, "XNNPACK has no such kernel"}};
+  report.permutes = {5, 1, 96, 96, true, {{"permute_3", "[1,2,3,4]", 96, {"conv", "output"}}}};
+  report.inputs = {{"x", "f32", {"s0", "3", "2*s1"}, {0, 2, 1}}};
+  report.outputs = {{"y", "i64", {}, {}}};
+  report.arena_bytes = 100;
+  report.arena_lower_bound_bytes = 90;
+  report.constant_bytes = 80;
+  report.slices = {1, 10};
+  report.concats = {2, 20};
+  report.copies = {3, 30};
+  report.kernels = {"aten::argmax.out"};
+  report.backends = {"XnnpackBackend"};
+  report.methods = {"forward"};
+  report.passes = {{"fold-constants", 0.5}};
+  return report;
+}
+
+TEST_F(ReportTest, HasTheKeysOfTheContract) {
+  const element report = parse(to_json(sample()));
+  EXPECT_EQ(keys(report), (std::vector<std::string>{"version", "model", "target", "compile_ms",
+                                                    "ops", "delegates", "portable_ops", "permutes",
+                                                    "moves", "inputs", "outputs", "memory",
+                                                    "kernels", "backends", "methods", "passes"}));
+  EXPECT_EQ(keys(report["portable_ops"].at(0)), (std::vector<std::string>{"op", "count", "why"}));
+  EXPECT_EQ(keys(report["permutes"]),
+            (std::vector<std::string>{"source", "final", "bytes", "lower_bound_bytes", "optimal",
+                                      "survivors"}));
+  EXPECT_EQ(keys(report["permutes"]["survivors"].at(0)),
+            (std::vector<std::string>{"node", "shape", "bytes", "forced_by"}));
+  for (const char* side : {"inputs", "outputs"}) {
+    EXPECT_EQ(keys(report[side].at(0)),
+              (std::vector<std::string>{"name", "dtype", "shape", "dim_order"}));
+  }
+  EXPECT_EQ(keys(report["memory"]),
+            (std::vector<std::string>{"arena_bytes", "arena_lower_bound_bytes", "constant_bytes"}));
+  EXPECT_EQ(keys(report["moves"]), (std::vector<std::string>{"slice", "concat", "copy"}));
+  EXPECT_EQ(keys(report["moves"]["copy"]), (std::vector<std::string>{"count", "bytes"}));
+}
+
+TEST_F(ReportTest, KeepsItsValues) {
+  const element report = parse(to_json(sample()));
+  EXPECT_EQ(std::string_view(report["model"]), "net.pt2");
+  EXPECT_NEAR(double(report["compile_ms"]), 12.346, 1e-9);
+  EXPECT_EQ(int64_t(report["ops"]), 7);
+  EXPECT_EQ(int64_t(report["portable_ops"].at(0)["count"]), 2);
+  EXPECT_TRUE(bool(report["permutes"]["optimal"]));
+  EXPECT_EQ(std::string_view(report["permutes"]["survivors"].at(0)["forced_by"].at(1)), "output");
+  EXPECT_EQ(int64_t(report["moves"]["slice"]["bytes"]), 10);
+  EXPECT_EQ(int64_t(report["moves"]["concat"]["count"]), 2);
+  EXPECT_EQ(int64_t(report["memory"]["constant_bytes"]), 80);
+  EXPECT_EQ(std::string_view(report["kernels"].at(0)), "aten::argmax.out");
+  EXPECT_EQ(std::string_view(report["passes"].at(0)["pass"]), "fold-constants");
+}
+
+TEST_F(ReportTest, SizesAreNumbersAndSymbolsAreStrings) {
+  const element report = parse(to_json(sample()));
+  const element shape = report["inputs"].at(0)["shape"];
+  EXPECT_EQ(std::string_view(shape.at(0)), "s0");
+  EXPECT_EQ(int64_t(shape.at(1)), 3);
+  EXPECT_EQ(std::string_view(shape.at(2)), "2*s1");
+  EXPECT_EQ(int64_t(report["inputs"].at(0)["dim_order"].at(1)), 2);
+  EXPECT_EQ(simdjson::dom::array(report["outputs"].at(0)["shape"]).size(), 0u);
+}
+
+TEST_F(ReportTest, AnEmptyReportIsStillWhole) {
+  const element report = parse(to_json(Report{}));
+  EXPECT_EQ(simdjson::dom::array(report["portable_ops"]).size(), 0u);
+  EXPECT_EQ(int64_t(report["permutes"]["final"]), 0);
+}
+
+TEST_F(ReportTest, AnyStringCanBeQuoted) {
+  const std::string odd("a\"b\\c\nd\te\x01\x7f\0f", 13);
+  EXPECT_EQ(std::string_view(parse(json::string(odd))), odd);
+  EXPECT_EQ(std::string_view(parse(json::string("größe"))), "größe");
+  EXPECT_EQ(std::string_view(parse(json::string("x\xff.pt2"))), "x\xef\xbf\xbd.pt2");
+}
+
+TEST_F(ReportTest, NumbersWithoutJsonFormAreNull) {
+  EXPECT_EQ(json::number(NAN, 3), "null");
+  EXPECT_EQ(json::number(INFINITY, 3), "null");
+  EXPECT_EQ(json::number(-0.5, 3), "-0.500");
+}
+
+TEST(JsonText, NestsByIndentation) {
+  const json::Text shape = json::list({"1", "2"});
+  EXPECT_EQ(json::object({{"a", shape}, {"b", json::list({json::object({{"c", "3"}})})}}),
+            "{\n"
+            "  \"a\": [1, 2],\n"
+            "  \"b\": [\n"
+            "    {\n"
+            "      \"c\": 3\n"
+            "    }\n"
+            "  ]\n"
+            "}");
+  EXPECT_EQ(json::object({}), "{}");
+  EXPECT_EQ(json::list({}), "[]");
+}
+
+}  // namespace
+}  // namespace layline
