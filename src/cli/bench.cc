@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "cli/command.h"
@@ -12,6 +13,8 @@
 
 namespace layline {
 namespace {
+
+constexpr size_t kMaxIterations = 1'000'000'000;
 
 struct BenchArguments {
   std::vector<std::string> programs;
@@ -82,21 +85,23 @@ void run_bench(const BenchArguments& arguments) {
 void add_bench_command(CLI::App& app) {
   const auto arguments = std::make_shared<BenchArguments>();
   CLI::App* command =
-      app.add_subcommand("bench", "Compare the speed of programs on the ExecuTorch runtime");
+      app.add_subcommand("bench", "Compare the speed of programs on the ExecuTorch runtime")
+          ->group("Commands");
   command
       ->add_option("PROGRAM", arguments->programs,
                    "The .pte files or models to time; each is compared with the first")
+      ->type_name("")
       ->required();
   command->add_option("--method", arguments->method, "The method to time; without it, forward")
-      ->type_name("NAME");
+      ->option_text("NAME");
   command->add_option("--threads", arguments->threads, "Without it, one per core")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->option_text("N")
+      ->check(CLI::Range(1u, std::numeric_limits<unsigned>::max()));
   command
       ->add_option("--iterations", arguments->iterations,
                    "Timed runs of each program; without it, about two seconds of them")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->option_text("N")
+      ->check(CLI::Range(size_t{1}, kMaxIterations));
   command->add_flag("--json", arguments->json, "Print JSON instead of a table");
   command->footer(
       "Programs run by turns on the same random inputs, so that what disturbs the machine\n"

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "cli/command.h"
@@ -45,10 +46,33 @@ int fail_with_reproducer(std::span<char* const> arguments, std::string_view what
 
 /// The command line is wrong: says how, and where to read on.
 int fail_to_parse(const CLI::App& app, const CLI::ParseError& error) {
-  std::string command = app.get_name();
-  for (const CLI::App* chosen : app.get_subcommands()) command += " " + chosen->get_name();
-  print_error(fmt::format("{}; see '{} --help'", error.what(), command));
+  if (app.get_subcommands().empty()) {
+    std::vector<std::string> commands;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+      commands.push_back(command->get_name());
+    }
+    const std::vector<std::string> unknown = app.remaining();
+    print_error(fmt::format(
+        "{}; there are {}; see 'layline --help'",
+        unknown.empty() ? "no command is given" : fmt::format("no command '{}'", unknown.front()),
+        fmt::join(commands, ", ")));
+  } else {
+    print_error(fmt::format("{}; see 'layline {} --help'", error.what(),
+                            app.get_subcommands().front()->get_name()));
+  }
   return kUserError;
+}
+
+/// An option given as "" would look like one not given, and be dropped without a word.
+void refuse_empty_values(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    for (CLI::Option* option : command->get_options()) {
+      if (option->get_items_expected_max() == 0) continue;  // a flag
+      option->check([](const std::string& value) {
+        return value.empty() ? std::string("an empty value is not possible") : std::string();
+      });
+    }
+  }
 }
 
 int dispatch(int argc, char** argv) {
@@ -58,6 +82,8 @@ int dispatch(int argc, char** argv) {
       "layline");
   app.set_version_flag("--version", "layline " LAYLINE_VERSION);
   app.require_subcommand(1);
+  app.get_formatter()->label("REQUIRED", "");
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND ...");
   app.footer(
       "Example:\n"
       "  layline compile model.pt2                   # writes model.pte\n"
@@ -68,6 +94,7 @@ int dispatch(int argc, char** argv) {
   add_compile_command(app);
   add_run_command(app);
   add_bench_command(app);
+  refuse_empty_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

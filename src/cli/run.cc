@@ -105,7 +105,7 @@ std::vector<HostTensor> gather_inputs(const std::vector<IoInfo>& inputs,
   return tensors;
 }
 
-/// `min -1.2, max 3.4, mean 0.5`, over what is a number.
+/// `min -1.2, max 3.4, mean 0.5`, NaNs left out and counted.
 std::string statistics(const Tensor& tensor) {
   double low = std::numeric_limits<double>::infinity();
   double high = -low;
@@ -120,6 +120,7 @@ std::string statistics(const Tensor& tensor) {
     ++numbers;
   }
   if (tensor.count() == 0) return "empty";
+  if (tensor.count() == 1) return fmt::format("value {:.6g}", tensor.get(0));
   if (numbers == 0) return "all nan";
   std::string text = fmt::format("min {:.6g}, max {:.6g}, mean {:.6g}", low, high,
                                  sum / static_cast<double>(numbers));
@@ -170,26 +171,28 @@ void run_program(const RunArguments& arguments) {
 
 void add_run_command(CLI::App& app) {
   const auto arguments = std::make_shared<RunArguments>();
-  CLI::App* command = app.add_subcommand("run", "Run a program once on the ExecuTorch runtime");
+  CLI::App* command =
+      app.add_subcommand("run", "Run a program once on the ExecuTorch runtime")->group("Commands");
   command
       ->add_option("PROGRAM", arguments->program,
                    "A .pte file, or a model, which is compiled in memory")
+      ->type_name("")
       ->required();
   command
       ->add_option("--input", arguments->inputs,
-                   "An input, by its name in the model and in its logical shape; repeatable. "
+                   "An input, by its name in the model, in its logical shape; repeatable.\n"
                    "What is not given is random, the same every time")
-      ->type_name("NAME=FILE.npy")
+      ->option_text("NAME=FILE.npy ...")
       ->allow_extra_args(false);
   command
       ->add_option("--output-dir", arguments->output_dir,
-                   "Write each output to DIR/NAME.npy (bfloat16 as two raw bytes an element)")
-      ->type_name("DIR");
+                   "Write each output to DIR/NAME.npy (bfloat16 as two raw bytes each)")
+      ->option_text("DIR");
   command->add_option("--method", arguments->method, "The method to run; without it, forward")
-      ->type_name("NAME");
+      ->option_text("NAME");
   command->add_option("--threads", arguments->threads, "Without it, one per core")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->option_text("N")
+      ->check(CLI::Range(1u, std::numeric_limits<unsigned>::max()));
   command->footer(
       "Example:\n"
       "  layline run mobilenet_v2.pte --input x=image.npy --output-dir outputs\n"

@@ -1,7 +1,6 @@
 #include "ir/evaluate.h"
 
 #include <map>
-#include <optional>
 #include <unordered_map>
 
 #include "base/error.h"

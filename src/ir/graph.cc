@@ -145,10 +145,31 @@ void Graph::replace_all_uses(Value* from, Value* to) {
   to->output_uses_ += std::exchange(from->output_uses_, 0);
 }
 
-void Graph::set_output(size_t index, Value* value) {
+void Graph::set_output(size_t index, Value* value, std::vector<int> dim_order) {
   --outputs_[index].value->output_uses_;
   ++value->output_uses_;
   outputs_[index].value = value;
+  outputs_[index].dim_order = std::move(dim_order);
+}
+
+Value* Graph::reorder_input(size_t index, std::vector<int> dim_order) {
+  GraphInput& input = inputs_[index];
+  Shape logical(dim_order.size());
+  for (size_t i = 0; i < dim_order.size(); ++i)
+    logical[static_cast<size_t>(input.dim_order[i])] = input.value->shape()[i];
+  TensorType type{input.value->dtype(), {}};
+  for (int dim : dim_order) type.shape.push_back(logical[static_cast<size_t>(dim)]);
+  input.value = new_value(std::move(type), input.name);
+  input.dim_order = std::move(dim_order);
+  return input.value;
+}
+
+void Graph::rename_boundary(std::vector<std::string> inputs, std::vector<std::string> outputs) {
+  LAYLINE_ASSERT(inputs.size() == inputs_.size() && outputs.size() == outputs_.size(),
+                 "{} and {} names for {} inputs and {} outputs", inputs.size(), outputs.size(),
+                 inputs_.size(), outputs_.size());
+  for (size_t i = 0; i < inputs.size(); ++i) inputs_[i].name = std::move(inputs[i]);
+  for (size_t i = 0; i < outputs.size(); ++i) outputs_[i].name = std::move(outputs[i]);
 }
 
 void Graph::erase(Node* node) {

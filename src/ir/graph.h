@@ -142,8 +142,12 @@ class Graph {
   void set_operand(Node* node, int index, Value* to);
   /// The node must have no uses left.
   void erase(Node* node);
-  /// Gives an output another value (and order).
-  void set_output(size_t index, Value* value);
+  void set_output(size_t index, Value* value, std::vector<int> dim_order);
+  /// Gives an input another order in memory, and with it another shape: a new value, which is
+  /// returned; the old one is left for the caller to replace.
+  Value* reorder_input(size_t index, std::vector<int> dim_order);
+  /// One name for each input, and for each output.
+  void rename_boundary(std::vector<std::string> inputs, std::vector<std::string> outputs);
 
   // Looking.
   Node* first() const { return first_; }

@@ -175,6 +175,7 @@ class BodyParser {
       else
         in_.fail_expected("symbol, input, output, origin, a %value or '}'");
     }
+    name_inputs();
     for (const auto& [number, entry] : origins_)
       if (!entry.defined)
         in_.fail(entry.first_use, fmt::format("no line defines the origin @{}", number));
@@ -208,9 +209,9 @@ class BodyParser {
   }
 
   void parse_input() {
-    std::string input_name = in_.string("the input's name");
+    input_names_.push_back(in_.string("the input's name"));
     if (in_.accept_word("fixed"))
-      return graph_.add_fixed_input(std::move(input_name), parse_fixed(in_));
+      return graph_.add_fixed_input(input_names_.back(), parse_fixed(in_));
     in_.expect("%");
     const auto [position, value_name] = parse_new_name();
     in_.expect(":");
@@ -219,7 +220,15 @@ class BodyParser {
     check_symbols(type, type_position);
     std::vector<int> order = parse_order(type.shape.size());
     values_[value_name] =
-        graph_.add_input(std::move(input_name), std::move(type), std::move(order));
+        graph_.add_input(std::string(value_name), std::move(type), std::move(order));
+  }
+
+  /// An input gives its value its own name, so it was added under the name that the value has in
+  /// the text; now it gets the one it has in the model.
+  void name_inputs() {
+    std::vector<std::string> output_names;
+    for (const GraphOutput& output : graph_.outputs()) output_names.push_back(output.name);
+    graph_.rename_boundary(std::move(input_names_), std::move(output_names));
   }
 
   void parse_output() {
@@ -338,6 +347,7 @@ class BodyParser {
   Graph& graph_;
   std::unordered_map<std::string_view, Value*> values_;
   std::map<int64_t, OriginEntry> origins_;
+  std::vector<std::string> input_names_;
 };
 
 }  // namespace

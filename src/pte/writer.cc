@@ -1,5 +1,6 @@
 #include "pte/writer.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <numeric>
@@ -60,7 +61,8 @@ struct Layout {
       pool.offsets.push_back(end);
       LAYLINE_ASSERT(!__builtin_add_overflow(end, source.size, &end), "a program of 2^64 bytes");
     }
-    if (!sources.empty()) add_segment(end);
+    // Never empty, even where all the tensors are: the runtime takes that for no segment at all.
+    if (!sources.empty()) add_segment(std::max(end, kConstantAlignment));
     return pool;
   }
   void add_segment(uint64_t bytes) {
@@ -321,10 +323,14 @@ void write_program(const Program& program, ByteSink& sink) {
   out.write(flatbuffer.subspan(kHeaderOffset));
 
   const auto write_pool = [&](const std::vector<DataSource>& sources, const Layout::Pool& pool) {
+    if (sources.empty()) return;
+    const Layout::Segment& segment = layout.segments[pool.segment];
+    const uint64_t start = segment_base + segment.offset;
     for (size_t i = 0; i < sources.size(); ++i) {
-      out.pad_to(segment_base + layout.segments[pool.segment].offset + pool.offsets[i + 1]);
+      out.pad_to(start + pool.offsets[i + 1]);
       out.write_data(sources[i]);
     }
+    out.pad_to(start + segment.size);
   };
   write_pool(program.constants, layout.constants);
   write_pool(program.initial_states, layout.initial_states);

@@ -66,7 +66,7 @@ std::optional<Line> line(Value* value) {
   if (!right && !left) return std::nullopt;
   Value* x = node->operand(right ? 0 : 1);
   Product product;
-  multiply(x, product, true);
+  multiply(x, product, false);
   const double shift = !right ? *left : node->is(Op::sub) ? -*right : *right;
   if (product.factors.size() == 1) return Line{product.factors[0], product.scale, shift};
   return Line{x, 1, shift};

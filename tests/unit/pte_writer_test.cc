@@ -170,6 +170,16 @@ TEST(PteWriter, DataGoesToItsSegments) {
   EXPECT_EQ(pte.named_data("w").data(), pte.named_data("tied").data());
 }
 
+TEST(PteWriter, ConstantsOfNoBytes) {
+  Program program = relu_program();
+  const uint32_t empty = program.add_constant(DataSource::owned({}));
+  program.methods[0].add(
+      TensorDesc{ScalarType::kFloat32, {0, 3}, {}, ShapeDynamism::kStatic, ConstantData{empty}});
+  const PteReader pte(written(program));
+  EXPECT_GT(pte.segment(0).size(), 0u);
+  EXPECT_EQ(pte.segment_base() + pte.segment_data_size(), pte.bytes().size());
+}
+
 TEST(PteWriter, EachOperatorOnce) {
   Program program = relu_program();
   auto& instructions = program.methods[0].instructions;

@@ -267,6 +267,18 @@ TEST(Text, NamesOfInputsThatCollide) {
   round_trip(graph);
 }
 
+TEST(Text, ValuesOfInputsKeepTheirOwnNames) {
+  Graph graph("g");
+  Value* early = graph.constant(Constant::scalar(DType::f32, 1), nullptr, "x");
+  graph.add_input("x", {DType::f32, {2, 3}});
+  graph.add_fixed_input("none", std::monostate{});
+  Value* reordered = graph.reorder_input(0, {1, 0});
+  graph.add_output("y", graph.add(Op::add, {reordered, early}, BinaryAttrs{}, nullptr));
+  EXPECT_NE(round_trip(graph).find("input \"x\" %x_2 : f32[3,2] order (1,0)"), std::string::npos);
+  graph.rename_boundary({"image", "none"}, {"logits"});
+  round_trip(graph);
+}
+
 TEST(Text, ConstantForms) {
   const auto bytes = [](auto... values) { return std::vector{static_cast<std::byte>(values)...}; };
   EXPECT_TRUE(contains(print_constant(Constant::scalar(DType::f16, 0.1)), "f16[] (0.099975586)"));

@@ -63,7 +63,7 @@ TEST_F(Verify, HoldsAfterEveryChange) {
   Value* sum = graph.add(Op::add, {a, z}, BinaryAttrs{}, nullptr);
   graph.set_operand(exp, 0, sum);
   verify(graph);
-  graph.set_output(1, z);
+  graph.set_output(1, z, {1, 0});
   verify(graph);
 }
 
@@ -153,7 +153,7 @@ TEST_F(Verify, Outputs) {
 TEST_F(Verify, OutputThatIsNotInTheGraph) {
   Value* dead = graph.add(Op::abs, {a}, NoAttrs{}, nullptr, "dead");
   graph.erase(dead->def());
-  graph.set_output(0, dead);
+  graph.set_output(0, dead, {0, 1});
   EXPECT_ERROR(graph, "%dead = abs [dead]: is output y, but no input");
 }
 

@@ -6,6 +6,7 @@
 
 namespace layline::xnnpack {
 
+/// Rewrites every node that XNNPACK refuses and that has a rule. Returns whether anything changed.
 bool legalise(Graph& graph);
 
 }  // namespace layline::xnnpack

@@ -1,0 +1,95 @@
+#include "compiler/boundary.h"
+
+#include <numeric>
+
+#include "base/error.h"
+#include "ir/builder.h"
+#include "pte/io_names.h"
+
+namespace layline {
+namespace {
+
+std::vector<int> dim_order(const BoundaryOrder& wanted, size_t rank) {
+  if (rank != 4)
+    throw UserError("`{}` has {} axes; the order {} is for 4", wanted.name, rank, wanted.order);
+  return wanted.order == "nhwc" ? std::vector<int>{0, 2, 3, 1} : std::vector<int>{0, 1, 2, 3};
+}
+
+/// The relayout from a tensor stored in order `from` to the same tensor stored in order `to`.
+Value* reordered(const Builder& build, Value* value, const std::vector<int>& from,
+                 const std::vector<int>& to) {
+  std::vector<int> place(from.size());
+  for (size_t i = 0; i < from.size(); ++i) place[static_cast<size_t>(from[i])] = static_cast<int>(i);
+  std::vector<int> permutation;
+  for (int dim : to) permutation.push_back(place[static_cast<size_t>(dim)]);
+  return build.permute(value, permutation);
+}
+
+OriginRef boundary_origin(const std::string& name) {
+  return std::make_shared<const Origin>(Origin{name, "", ""});
+}
+
+bool order_input(Graph& graph, const BoundaryOrder& wanted) {
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const GraphInput input = graph.inputs()[i];
+    if (input.name != wanted.name) continue;
+    if (input.value == nullptr) throw UserError("the input `{}` is not a tensor", wanted.name);
+    const std::vector<int> order = dim_order(wanted, input.dim_order.size());
+    Value* stored = graph.reorder_input(i, order);
+    graph.set_insertion_point(graph.first());
+    Value* as_before = reordered(Builder(graph, boundary_origin(input.name)), stored, order,
+                                 input.dim_order);
+    graph.set_insertion_point(nullptr);
+    graph.replace_all_uses(input.value, as_before);
+    return true;
+  }
+  return false;
+}
+
+bool order_output(Graph& graph, const BoundaryOrder& wanted) {
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    const GraphOutput output = graph.outputs()[i];
+    if (output.name != wanted.name) continue;
+    const std::vector<int> order = dim_order(wanted, output.dim_order.size());
+    Value* value = reordered(Builder(graph, boundary_origin(output.name)), output.value,
+                             output.dim_order, order);
+    graph.set_output(i, value, order);
+    return true;
+  }
+  return false;
+}
+
+template <typename Apply>
+void apply_orders(std::vector<Graph>& graphs, const std::vector<BoundaryOrder>& orders,
+                  std::string_view what, Apply apply) {
+  for (const BoundaryOrder& wanted : orders) {
+    bool found = false;
+    for (Graph& graph : graphs) found = apply(graph, wanted) || found;
+    if (found) continue;
+    std::vector<std::string> known;
+    for (const Graph& graph : graphs) {
+      if (what == "input")
+        for (const GraphInput& input : graph.inputs()) known.push_back(input.name);
+      else
+        for (const GraphOutput& output : graph.outputs()) known.push_back(output.name);
+    }
+    throw UserError("there is no {} `{}`; there are {}", what, wanted.name, fmt::join(known, ", "));
+  }
+}
+
+}  // namespace
+
+void name_boundary(Graph& graph) {
+  std::vector<std::string> inputs, outputs;
+  for (const GraphInput& input : graph.inputs()) inputs.push_back(input.name);
+  for (const GraphOutput& output : graph.outputs()) outputs.push_back(output.name);
+  graph.rename_boundary(pte::make_io_names(inputs), pte::make_io_names(outputs));
+}
+
+void order_boundary(std::vector<Graph>& graphs, const std::vector<BoundaryOrder>& inputs,
+                    const std::vector<BoundaryOrder>& outputs) {
+  apply_orders(graphs, inputs, "input", order_input);
+  apply_orders(graphs, outputs, "output", order_output);
+}
+
+}  // namespace layline

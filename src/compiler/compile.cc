@@ -1,0 +1,85 @@
+#include "compiler/compile.h"
+
+#include <chrono>
+
+#include "base/error.h"
+#include "base/mapped_file.h"
+#include "compiler/boundary.h"
+#include "frontend/pt2/import.h"
+#include "ir/text.h"
+#include "ir/verify.h"
+#include "targets/xnnpack/legalise.h"
+#include "targets/xnnpack/lower.h"
+
+namespace layline {
+namespace {
+
+constexpr std::string_view kZipMagic = "PK";
+constexpr std::string_view kImportStage = "import";
+
+std::vector<Graph> load(const std::string& path) {
+  const auto file = MappedFile::open(path);
+  const std::string_view bytes(reinterpret_cast<const char*>(file->bytes().data()),
+                               file->bytes().size());
+  if (bytes.starts_with(kZipMagic) || path.ends_with(".pt2")) return pt2::import_archive(path);
+  std::vector<Graph> graphs;
+  graphs.push_back(parse_graph(bytes, path));
+  return graphs;
+}
+
+bool moves_data(const Node& node) {
+  return node.is(Op::relayout) && !node.attrs<RelayoutAttrs>().relayout.is_view();
+}
+
+std::string text_of(const std::vector<Graph>& graphs) {
+  std::string text;
+  for (const Graph& graph : graphs) text += print(graph);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> stages() {
+  std::vector<std::string> names = {std::string(kImportStage)};
+  for (const Pass& pass : all_passes()) names.emplace_back(pass.name);
+  return names;
+}
+
+Compiled compile(const std::string& model, const CompileOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  if (options.target != "xnnpack")
+    throw UserError("there is no target `{}`; there is xnnpack", options.target);
+  Compiled compiled;
+  compiled.report.version = LAYLINE_VERSION;
+  compiled.report.model = model;
+  compiled.report.target = options.target;
+
+  std::vector<Graph> graphs = load(model);
+  for (Graph& graph : graphs) name_boundary(graph);
+  order_boundary(graphs, options.input_orders, options.output_orders);
+  for (const Graph& graph : graphs)
+    for (const Node* node : graph) compiled.report.permutes.source += moves_data(*node);
+
+  PipelineOptions pipeline;
+  pipeline.disabled = options.disabled_passes;
+  pipeline.validate = options.verify;
+  const bool stop_at_import = options.emit == kImportStage;
+  if (options.emit && !stop_at_import) pipeline.stop_after = options.emit;
+  for (Graph& graph : graphs) {
+    if (stop_at_import) break;
+    run_pipeline(graph, pipeline);
+    xnnpack::legalise(graph);
+    verify(graph);
+    run_pipeline(graph, pipeline);
+  }
+  if (options.emit) {
+    compiled.text = text_of(graphs);
+    return compiled;
+  }
+  compiled.program = xnnpack::lower(graphs, compiled.report);
+  compiled.report.compile_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return compiled;
+}
+
+}  // namespace layline

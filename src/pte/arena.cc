@@ -1,0 +1,66 @@
+#include "pte/arena.h"
+
+#include <numeric>
+#include <optional>
+
+namespace layline::pte {
+namespace {
+
+uint64_t byte_count(const TensorDesc& tensor) {
+  uint64_t bytes = size_of(tensor.type);
+  for (int32_t size : tensor.sizes) bytes *= static_cast<uint64_t>(size);
+  return bytes;
+}
+
+const std::vector<ValueId>& arguments(const Instruction& instruction) {
+  return std::visit([](const auto& call) -> const std::vector<ValueId>& { return call.args; },
+                    instruction);
+}
+
+}  // namespace
+
+MemoryPlan plan_arena(Method& method, std::span<const Alias> aliases) {
+  std::vector<ValueId> owner(method.values.size());
+  std::iota(owner.begin(), owner.end(), 0);
+  for (const Alias& alias : aliases)
+    owner[static_cast<size_t>(alias.tensor)] = owner[static_cast<size_t>(alias.of)];
+  auto planned = [&](ValueId id) -> TensorDesc* {
+    auto* tensor = std::get_if<TensorDesc>(&method.values[static_cast<size_t>(id)]);
+    return tensor && std::holds_alternative<PlannedData>(tensor->storage) ? tensor : nullptr;
+  };
+
+  std::vector<std::optional<size_t>> buffer_of(method.values.size());
+  std::vector<BufferLife> lives;
+  auto use = [&](ValueId id, int32_t step) {
+    const TensorDesc* tensor = planned(id);
+    if (tensor == nullptr) return;
+    auto& buffer = buffer_of[static_cast<size_t>(owner[static_cast<size_t>(id)])];
+    if (!buffer) {
+      buffer = lives.size();
+      lives.push_back({byte_count(*tensor), step, step});
+    }
+    lives[*buffer].last_use = step;
+  };
+  int32_t step = 0;
+  for (ValueId id : method.inputs) use(id, step);
+  for (const Instruction& instruction : method.instructions) {
+    for (ValueId id : arguments(instruction)) {
+      use(id, step);
+      if (const auto* list = std::get_if<TensorList>(&method.values[static_cast<size_t>(id)]))
+        for (ValueId tensor : list->tensors) use(tensor, step);
+    }
+    ++step;
+  }
+  for (ValueId id : method.outputs) use(id, step);
+
+  MemoryPlan plan = plan_memory(lives);
+  for (size_t id = 0; id < method.values.size(); ++id) {
+    const auto& buffer = buffer_of[static_cast<size_t>(owner[id])];
+    if (TensorDesc* tensor = planned(static_cast<ValueId>(id)); tensor && buffer)
+      std::get<PlannedData>(tensor->storage).offset = plan.offsets[*buffer];
+  }
+  if (plan.arena_bytes > 0) method.arena_bytes = {plan.arena_bytes};
+  return plan;
+}
+
+}  // namespace layline::pte

@@ -1,0 +1,531 @@
+#include "targets/kernel_calls.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace layline {
+
+pte::ScalarType scalar_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return pte::ScalarType::kFloat32;
+    case DType::f16: return pte::ScalarType::kFloat16;
+    case DType::bf16: return pte::ScalarType::kBFloat16;
+    case DType::f64: return pte::ScalarType::kFloat64;
+    case DType::i8: return pte::ScalarType::kInt8;
+    case DType::i16: return pte::ScalarType::kInt16;
+    case DType::i32: return pte::ScalarType::kInt32;
+    case DType::i64: return pte::ScalarType::kInt64;
+    case DType::u8: return pte::ScalarType::kUInt8;
+    case DType::u16: return pte::ScalarType::kUInt16;
+    case DType::boolean: return pte::ScalarType::kBool;
+  }
+  throw InternalError("unknown dtype");
+}
+
+pte::TensorDesc tensor_desc(const TensorType& type) {
+  pte::TensorDesc desc;
+  desc.type = scalar_type(type.dtype);
+  for (const Dim& dim : type.shape) desc.sizes.push_back(static_cast<int32_t>(dim.value()));
+  return desc;
+}
+
+pte::ValueId MethodBuilder::alias(const TensorType& type, pte::ValueId of) {
+  const pte::ValueId id = temporary(type);
+  aliases_.push_back({id, of});
+  return id;
+}
+
+bool MethodBuilder::is_planned(pte::ValueId id) const {
+  const auto& tensor = std::get<pte::TensorDesc>(method_.values[static_cast<size_t>(id)]);
+  return std::holds_alternative<pte::PlannedData>(tensor.storage);
+}
+
+void MethodBuilder::define(const Value* value) {
+  LAYLINE_ASSERT(values_.emplace(value, temporary(value->type())).second, "{} is defined twice",
+                 value->name());
+}
+
+pte::ValueId MethodBuilder::define_boundary(const Value* value, const std::vector<int>& dim_order,
+                                            pte::Storage storage) {
+  pte::TensorDesc desc = tensor_desc(value->type());
+  const std::vector<int32_t> stored = desc.sizes;
+  for (size_t i = 0; i < stored.size(); ++i) {
+    desc.sizes[static_cast<size_t>(dim_order[i])] = stored[i];
+    desc.dim_order.push_back(static_cast<uint8_t>(dim_order[i]));
+  }
+  desc.storage = storage;
+  const pte::ValueId id = method_.add(std::move(desc));
+  (std::ranges::is_sorted(dim_order) ? values_ : boundary_).emplace(value, id);
+  return id;
+}
+
+pte::ValueId MethodBuilder::tensor(const Value* value) {
+  if (auto known = values_.find(value); known != values_.end()) return known->second;
+  if (auto known = boundary_.find(value); known != boundary_.end()) {
+    // The alias needs the bytes in the arena: an input is then copied there by the runtime.
+    std::get<pte::TensorDesc>(method_.values[static_cast<size_t>(known->second)]).storage =
+        pte::PlannedData{};
+    return values_[value] = alias(value->type(), known->second);
+  }
+  const Constant* data = constant_of(value);
+  LAYLINE_ASSERT(data != nullptr, "{} is read before it is written", value->name());
+  pte::TensorDesc desc = tensor_desc(value->type());
+  desc.storage = pte::ConstantData{constants_.add_tensor(*data)};
+  return values_[value] = method_.add(std::move(desc));
+}
+
+pte::ValueId MethodBuilder::bytes(const Value* value) {
+  auto known = boundary_.find(value);
+  return known == boundary_.end() ? tensor(value) : known->second;
+}
+
+bool MethodBuilder::define_view(const Value* value, const Value* of) {
+  if (constant_of(of)) return false;
+  const pte::ValueId source = bytes(of);
+  if (!is_planned(source)) return false;
+  values_[value] = alias(value->type(), source);
+  return true;
+}
+
+pte::ValueId MethodBuilder::temporary(const TensorType& type) {
+  pte::TensorDesc desc = tensor_desc(type);
+  desc.storage = pte::PlannedData{};
+  return method_.add(std::move(desc));
+}
+
+pte::ValueId MethodBuilder::ints(const std::vector<int64_t>& values) {
+  return literal(pte::IntList(values.begin(), values.end()));
+}
+
+void MethodBuilder::call(std::string_view kernel, std::string_view overload,
+                         std::vector<pte::ValueId> arguments, pte::ValueId out) {
+  arguments.push_back(out);
+  arguments.push_back(out);
+  method_.instructions.push_back(
+      pte::KernelCall{std::string(kernel), std::string(overload), std::move(arguments)});
+}
+
+namespace {
+
+std::string accept(const Node&) { return {}; }
+
+std::string_view kernel_of(std::string_view full) { return full.substr(0, full.find('.')); }
+std::string_view overload_of(std::string_view full) { return full.substr(full.find('.') + 1); }
+
+/// The operator that the table lists for this op.
+std::string_view listed(const Node& node) { return find_portable_kernel(node.op())->operators[0]; }
+
+/// All operands, then nothing but the result.
+void plain(MethodBuilder& method, const Node& node) {
+  std::vector<pte::ValueId> arguments;
+  for (const Value* operand : node.operands()) arguments.push_back(method.tensor(operand));
+  method.call(kernel_of(listed(node)), overload_of(listed(node)), std::move(arguments),
+              method.tensor(node.result()));
+}
+
+std::string refuse_bounds(const Node& node) {
+  return node.attrs<BinaryAttrs>().bounds.unbounded() ? "" : "a fused clamp outside a delegate";
+}
+
+/// add and sub carry torch's alpha.
+void with_alpha(MethodBuilder& method, const Node& node) {
+  method.call(kernel_of(listed(node)), overload_of(listed(node)),
+              {method.tensor(node.operand(0)), method.tensor(node.operand(1)), method.integer(1)},
+              method.tensor(node.result()));
+}
+
+/// Integers divide towards zero.
+void div(MethodBuilder& method, const Node& node) {
+  if (is_float(node.result()->dtype())) return plain(method, node);
+  method.call("aten::div", "out_mode",
+              {method.tensor(node.operand(0)), method.tensor(node.operand(1)), method.string("trunc")},
+              method.tensor(node.result()));
+}
+
+void square(MethodBuilder& method, const Node& node) {
+  const pte::ValueId x = method.tensor(node.operand(0));
+  method.call("aten::mul", "out", {x, x}, method.tensor(node.result()));
+}
+
+void gelu(MethodBuilder& method, const Node& node) {
+  method.call("aten::gelu", "out",
+              {method.tensor(node.operand(0)),
+               method.string(node.attrs<GeluAttrs>().tanh ? "tanh" : "none")},
+              method.tensor(node.result()));
+}
+
+void elu(MethodBuilder& method, const Node& node) {
+  method.call("aten::elu", "out",
+              {method.tensor(node.operand(0)), method.real(node.attrs<AlphaAttrs>().alpha),
+               method.integer(1), method.integer(1)},
+              method.tensor(node.result()));
+}
+
+void leaky_relu(MethodBuilder& method, const Node& node) {
+  method.call("aten::leaky_relu", "out",
+              {method.tensor(node.operand(0)), method.real(node.attrs<AlphaAttrs>().alpha)},
+              method.tensor(node.result()));
+}
+
+void clamp(MethodBuilder& method, const Node& node) {
+  const Bounds& bounds = node.attrs<ClampAttrs>().bounds;
+  // A bound of a float type would promote an integer tensor.
+  auto bound = [&](double value) {
+    if (std::abs(value) == std::numeric_limits<double>::infinity()) return method.none();
+    return is_float(node.result()->dtype()) ? method.real(value)
+                                            : method.integer(static_cast<int64_t>(value));
+  };
+  const pte::ValueId x = method.tensor(node.operand(0));
+  if (bounds.unbounded())
+    return method.call("aten::clone", "out", {x, method.none()}, method.tensor(node.result()));
+  const pte::ValueId min = bound(bounds.min), max = bound(bounds.max);
+  method.call("aten::clamp", "out", {x, min, max}, method.tensor(node.result()));
+}
+
+void convert(MethodBuilder& method, const Node& node) {
+  method.call("aten::_to_copy", "out",
+              {method.tensor(node.operand(0)), method.boolean(false), method.none()},
+              method.tensor(node.result()));
+}
+
+/// A view copies; a movement is a permute of the factors between views.
+void relayout(MethodBuilder& method, const Node& node) {
+  const Relayout& moved = node.attrs<RelayoutAttrs>().relayout;
+  const DType dtype = node.result()->dtype();
+  pte::ValueId from = method.tensor(node.operand(0));
+  const pte::ValueId to = method.tensor(node.result());
+  auto view = [&](pte::ValueId source, const Shape& shape, pte::ValueId out) {
+    method.call("aten::view_copy", "out", {source, method.ints(static_dims(shape))}, out);
+  };
+  auto permute = [&](pte::ValueId source, const std::vector<int>& order, pte::ValueId out) {
+    method.call("aten::permute_copy", "out", {source, method.ints({order.begin(), order.end()})}, out);
+  };
+  if (moved.is_view()) return view(from, moved.target(), to);
+  if (auto permutation = moved.as_permutation()) return permute(from, *permutation, to);
+  const auto [factors, order] = moved.as_transpose();
+  Shape permuted;
+  for (int factor : order) permuted.push_back(factors[static_cast<size_t>(factor)]);
+  if (factors != moved.source()) {
+    const pte::ValueId split = method.temporary({dtype, factors});
+    view(from, factors, split);
+    from = split;
+  }
+  if (permuted == moved.target()) return permute(from, order, to);
+  const pte::ValueId before_merge = method.temporary({dtype, permuted});
+  permute(from, order, before_merge);
+  view(before_merge, moved.target(), to);
+}
+
+void expand(MethodBuilder& method, const Node& node) {
+  method.call("aten::expand_copy", "out",
+              {method.tensor(node.operand(0)), method.ints(static_dims(node.result()->shape())),
+               method.boolean(false)},
+              method.tensor(node.result()));
+}
+
+/// One axis at a time: the kernel cuts one.
+void slice(MethodBuilder& method, const Node& node) {
+  const auto& attrs = node.attrs<SliceAttrs>();
+  std::vector<size_t> cut;
+  for (size_t a = 0; a < attrs.start.size(); ++a)
+    if (attrs.size[a] != node.operand(0)->shape()[a]) cut.push_back(a);
+  pte::ValueId x = method.tensor(node.operand(0));
+  TensorType type = node.operand(0)->type();
+  if (cut.empty())
+    return method.call("aten::clone", "out", {x, method.none()}, method.tensor(node.result()));
+  for (size_t a : cut) {
+    type.shape[a] = attrs.size[a];
+    const int64_t length = attrs.size[a].value();
+    const int64_t end = length == 0 ? attrs.start[a]
+                                    : attrs.start[a] + (length - 1) * attrs.step[a] + 1;
+    const pte::ValueId out = a == cut.back() ? method.tensor(node.result()) : method.temporary(type);
+    method.call("aten::slice_copy", "Tensor_out",
+                {x, method.integer(static_cast<int64_t>(a)), method.integer(attrs.start[a]),
+                 method.integer(end), method.integer(attrs.step[a])},
+                out);
+    x = out;
+  }
+}
+
+void concat(MethodBuilder& method, const Node& node) {
+  std::vector<pte::ValueId> parts;
+  for (const Value* part : node.operands()) parts.push_back(method.tensor(part));
+  const pte::ValueId out = method.tensor(node.result());
+  method.call("aten::cat", "out",
+              {method.tensors(std::move(parts)), method.integer(node.attrs<AxisAttrs>().axis)}, out);
+}
+
+std::string refuse_pad(const Node& node) {
+  return node.attrs<PadAttrs>().mode == PadMode::constant ? "" : "padding other than by a constant";
+}
+
+void pad(MethodBuilder& method, const Node& node) {
+  const auto& attrs = node.attrs<PadAttrs>();
+  std::vector<int64_t> pairs;  // from the last axis backwards
+  for (size_t a = attrs.low.size(); a-- > 0;) {
+    pairs.push_back(attrs.low[a]);
+    pairs.push_back(attrs.high[a]);
+  }
+  const bool real = is_float(node.result()->dtype());
+  method.call("aten::constant_pad_nd", "out",
+              {method.tensor(node.operand(0)), method.ints(pairs),
+               real ? method.real(attrs.value) : method.integer(static_cast<int64_t>(attrs.value))},
+              method.tensor(node.result()));
+}
+
+void flip(MethodBuilder& method, const Node& node) {
+  method.call("aten::flip", "out",
+              {method.tensor(node.operand(0)), method.ints(node.attrs<AxesAttrs>().axes)},
+              method.tensor(node.result()));
+}
+
+void roll(MethodBuilder& method, const Node& node) {
+  const auto& attrs = node.attrs<RollAttrs>();
+  method.call("aten::roll", "out",
+              {method.tensor(node.operand(0)), method.ints(attrs.shifts), method.ints(attrs.axes)},
+              method.tensor(node.result()));
+}
+
+std::string refuse_gather(const Node& node) {
+  const DType index = node.operand(1)->dtype();
+  if (index != DType::i64 && index != DType::i32)
+    return fmt::format("indices of type {}", name(index));
+  const bool rows_of_matrix = node.attrs<AxisAttrs>().axis == 0 && node.operand(0)->type().rank() == 2;
+  return rows_of_matrix || node.operand(1)->type().rank() == 1 ? "" : "indices with several axes";
+}
+
+void gather(MethodBuilder& method, const Node& node) {
+  const pte::ValueId data = method.tensor(node.operand(0)), index = method.tensor(node.operand(1));
+  const pte::ValueId out = method.tensor(node.result());
+  if (node.operand(1)->type().rank() == 1)
+    return method.call("aten::index_select", "out",
+                       {data, method.integer(node.attrs<AxisAttrs>().axis), index}, out);
+  method.call("aten::embedding", "out",
+              {data, index, method.integer(-1), method.boolean(false), method.boolean(false)}, out);
+}
+
+std::string refuse_matmul(const Node& node) {
+  const auto rank = node.result()->type().rank();
+  if (node.attrs<MatmulAttrs>().transpose_b) return "a transposed matmul outside a delegate";
+  if (rank == 2) return {};
+  const bool same_batch = rank == 3 && node.operand(0)->type().rank() == 3 &&
+                          node.operand(1)->type().rank() == 3 &&
+                          node.operand(0)->shape()[0] == node.operand(1)->shape()[0];
+  return same_batch ? "" : "a broadcast matmul outside a delegate";
+}
+
+void matmul(MethodBuilder& method, const Node& node) {
+  method.call(node.result()->type().rank() == 2 ? "aten::mm" : "aten::bmm", "out",
+              {method.tensor(node.operand(0)), method.tensor(node.operand(1))},
+              method.tensor(node.result()));
+}
+
+/// Along the axes, keeping them; `dtype` where the schema asks for one.
+void reduce_with_dtype(MethodBuilder& method, const Node& node) {
+  method.call(kernel_of(listed(node)), overload_of(listed(node)),
+              {method.tensor(node.operand(0)), method.ints(node.attrs<AxesAttrs>().axes),
+               method.boolean(true), method.none()},
+              method.tensor(node.result()));
+}
+
+void reduce(MethodBuilder& method, const Node& node) {
+  method.call(kernel_of(listed(node)), overload_of(listed(node)),
+              {method.tensor(node.operand(0)), method.ints(node.attrs<AxesAttrs>().axes),
+               method.boolean(true)},
+              method.tensor(node.result()));
+}
+
+std::string refuse_several_axes(const Node& node) {
+  return node.attrs<AxesAttrs>().axes.size() == 1 ? "" : "a product over several axes";
+}
+
+void prod(MethodBuilder& method, const Node& node) {
+  method.call("aten::prod", "int_out",
+              {method.tensor(node.operand(0)), method.integer(node.attrs<AxesAttrs>().axes[0]),
+               method.boolean(true), method.none()},
+              method.tensor(node.result()));
+}
+
+/// There is no `all` kernel: not any not.
+void all(MethodBuilder& method, const Node& node) {
+  const pte::ValueId negated = method.temporary(node.operand(0)->type());
+  const pte::ValueId any = method.temporary(node.result()->type());
+  method.call("aten::logical_not", "out", {method.tensor(node.operand(0))}, negated);
+  method.call("aten::any", "dims_out",
+              {negated, method.ints(node.attrs<AxesAttrs>().axes), method.boolean(true)}, any);
+  method.call("aten::logical_not", "out", {any}, method.tensor(node.result()));
+}
+
+void arg_extremum(MethodBuilder& method, const Node& node) {
+  method.call(kernel_of(listed(node)), "out",
+              {method.tensor(node.operand(0)), method.integer(node.attrs<AxisAttrs>().axis),
+               method.boolean(true)},
+              method.tensor(node.result()));
+}
+
+void softmax(MethodBuilder& method, const Node& node) {
+  method.call(kernel_of(listed(node)), "out",
+              {method.tensor(node.operand(0)), method.integer(node.attrs<AxisAttrs>().axis),
+               method.boolean(false)},
+              method.tensor(node.result()));
+}
+
+void cumsum(MethodBuilder& method, const Node& node) {
+  method.call("aten::cumsum", "out",
+              {method.tensor(node.operand(0)), method.integer(node.attrs<AxisAttrs>().axis),
+               method.none()},
+              method.tensor(node.result()));
+}
+
+/// The kernel is channels-first: the node's operand and result are permuted around it.
+std::string refuse_resize(const Node& node) {
+  return node.operand(0)->shape().size() == 4 ? "" : "a resize of other than two spatial axes";
+}
+
+void resize(MethodBuilder& method, const Node& node) {
+  const auto& attrs = node.attrs<ResizeAttrs>();
+  const auto channels_first = [](const Shape& s) { return Shape{s[0], s[3], s[1], s[2]}; };
+  const DType dtype = node.result()->dtype();
+  const pte::ValueId in = method.temporary({dtype, channels_first(node.operand(0)->shape())});
+  const pte::ValueId out = method.temporary({dtype, channels_first(node.result()->shape())});
+  method.call("aten::permute_copy", "out",
+              {method.tensor(node.operand(0)), method.ints({0, 3, 1, 2})}, in);
+  // Both the sizes and the scales would be too much: the kernel takes one of them, and only scales
+  // carry a step that differs from the ratio of the sizes.
+  std::vector<double> scales;
+  for (double step : attrs.step) scales.push_back(1 / step);
+  const pte::ValueId sizes = attrs.align_corners ? method.ints(attrs.size) : method.none();
+  const pte::ValueId factors =
+      attrs.align_corners ? method.none() : method.method().add(pte::DoubleList(scales));
+  std::vector<pte::ValueId> arguments = {in, sizes};
+  if (attrs.mode == ResizeMode::bilinear) arguments.push_back(method.boolean(attrs.align_corners));
+  arguments.push_back(factors);
+  method.call(attrs.mode == ResizeMode::bilinear ? "aten::upsample_bilinear2d"
+                                                 : "aten::upsample_nearest2d",
+              "vec_out", std::move(arguments), out);
+  method.call("aten::permute_copy", "out", {out, method.ints({0, 2, 3, 1})},
+              method.tensor(node.result()));
+}
+
+/// Channels-last to channels-first and back, around a pool that also gives the maxima's places.
+std::string refuse_max_pool(const Node& node) {
+  const auto& attrs = node.attrs<PoolAttrs>();
+  if (attrs.kernel.size() != 2) return "a pool of other than two spatial axes";
+  if (attrs.low != attrs.high) return "different padding on both sides outside a delegate";
+  return attrs.bounds.unbounded() ? "" : "a fused clamp outside a delegate";
+}
+
+void max_pool(MethodBuilder& method, const Node& node) {
+  const auto& attrs = node.attrs<PoolAttrs>();
+  const auto channels_first = [](const Shape& s) { return Shape{s[0], s[3], s[1], s[2]}; };
+  const DType dtype = node.result()->dtype();
+  const pte::ValueId in = method.temporary({dtype, channels_first(node.operand(0)->shape())});
+  const Shape pooled = channels_first(node.result()->shape());
+  const pte::ValueId out = method.temporary({dtype, pooled});
+  const pte::ValueId places = method.temporary({DType::i64, pooled});
+  method.call("aten::permute_copy", "out",
+              {method.tensor(node.operand(0)), method.ints({0, 3, 1, 2})}, in);
+  method.method().instructions.push_back(pte::KernelCall{
+      "aten::max_pool2d_with_indices",
+      "out",
+      {in, method.ints(attrs.kernel), method.ints(attrs.stride), method.ints(attrs.low),
+       method.ints(attrs.dilation), method.boolean(false), out, places,
+       method.tensors({out, places})}});
+  method.call("aten::permute_copy", "out", {out, method.ints({0, 2, 3, 1})},
+              method.tensor(node.result()));
+}
+
+}  // namespace
+
+const std::vector<PortableKernel>& portable_kernels() {
+  static const std::vector<PortableKernel> kernels = {
+      {Op::relayout, {"aten::permute_copy.out", "aten::view_copy.out"}, accept, relayout},
+      {Op::expand, {"aten::expand_copy.out"}, accept, expand},
+      {Op::slice, {"aten::slice_copy.Tensor_out", "aten::clone.out"}, accept, slice},
+      {Op::concat, {"aten::cat.out"}, accept, concat},
+      {Op::pad, {"aten::constant_pad_nd.out"}, refuse_pad, pad},
+      {Op::flip, {"aten::flip.out"}, accept, flip},
+      {Op::roll, {"aten::roll.out"}, accept, roll},
+      {Op::gather, {"aten::index_select.out", "aten::embedding.out"}, refuse_gather, gather},
+      {Op::add, {"aten::add.out"}, refuse_bounds, with_alpha},
+      {Op::sub, {"aten::sub.out"}, refuse_bounds, with_alpha},
+      {Op::mul, {"aten::mul.out"}, refuse_bounds, plain},
+      {Op::div, {"aten::div.out", "aten::div.out_mode"}, refuse_bounds, div},
+      {Op::minimum, {"aten::minimum.out"}, accept, plain},
+      {Op::maximum, {"aten::maximum.out"}, accept, plain},
+      {Op::pow, {"aten::pow.Tensor_Tensor_out"}, accept, plain},
+      {Op::floor_div, {"aten::floor_divide.out"}, accept, plain},
+      {Op::remainder, {"aten::remainder.Tensor_out"}, accept, plain},
+      {Op::equal, {"aten::eq.Tensor_out"}, accept, plain},
+      {Op::not_equal, {"aten::ne.Tensor_out"}, accept, plain},
+      {Op::less, {"aten::lt.Tensor_out"}, accept, plain},
+      {Op::less_equal, {"aten::le.Tensor_out"}, accept, plain},
+      {Op::greater, {"aten::gt.Tensor_out"}, accept, plain},
+      {Op::greater_equal, {"aten::ge.Tensor_out"}, accept, plain},
+      {Op::logical_and, {"aten::logical_and.out"}, accept, plain},
+      {Op::logical_or, {"aten::logical_or.out"}, accept, plain},
+      {Op::logical_xor, {"aten::logical_xor.out"}, accept, plain},
+      {Op::logical_not, {"aten::logical_not.out"}, accept, plain},
+      {Op::where, {"aten::where.self_out"}, accept, plain},
+      {Op::abs, {"aten::abs.out"}, accept, plain},
+      {Op::neg, {"aten::neg.out"}, accept, plain},
+      {Op::exp, {"aten::exp.out"}, accept, plain},
+      {Op::log, {"aten::log.out"}, accept, plain},
+      {Op::sqrt, {"aten::sqrt.out"}, accept, plain},
+      {Op::rsqrt, {"aten::rsqrt.out"}, accept, plain},
+      {Op::reciprocal, {"aten::reciprocal.out"}, accept, plain},
+      {Op::sin, {"aten::sin.out"}, accept, plain},
+      {Op::cos, {"aten::cos.out"}, accept, plain},
+      {Op::tanh, {"aten::tanh.out"}, accept, plain},
+      {Op::sigmoid, {"aten::sigmoid.out"}, accept, plain},
+      {Op::erf, {"aten::erf.out"}, accept, plain},
+      {Op::floor, {"aten::floor.out"}, accept, plain},
+      {Op::ceil, {"aten::ceil.out"}, accept, plain},
+      {Op::round, {"aten::round.out"}, accept, plain},
+      {Op::sign, {"aten::sign.out"}, accept, plain},
+      {Op::square, {"aten::mul.out"}, accept, square},
+      {Op::gelu, {"aten::gelu.out"}, accept, gelu},
+      {Op::elu, {"aten::elu.out"}, accept, elu},
+      {Op::leaky_relu, {"aten::leaky_relu.out"}, accept, leaky_relu},
+      {Op::clamp, {"aten::clamp.out", "aten::clone.out"}, accept, clamp},
+      {Op::convert, {"aten::_to_copy.out"}, accept, convert},
+      {Op::matmul, {"aten::mm.out", "aten::bmm.out"}, refuse_matmul, matmul},
+      {Op::max_pool,
+       {"aten::max_pool2d_with_indices.out", "aten::permute_copy.out"},
+       refuse_max_pool,
+       max_pool},
+      {Op::resize,
+       {"aten::upsample_bilinear2d.vec_out", "aten::upsample_nearest2d.vec_out",
+        "aten::permute_copy.out"},
+       refuse_resize,
+       resize},
+      {Op::reduce_sum, {"aten::sum.IntList_out"}, accept, reduce_with_dtype},
+      {Op::reduce_mean, {"aten::mean.out"}, accept, reduce_with_dtype},
+      {Op::reduce_max, {"aten::amax.out"}, accept, reduce},
+      {Op::reduce_min, {"aten::amin.out"}, accept, reduce},
+      {Op::reduce_prod, {"aten::prod.int_out"}, refuse_several_axes, prod},
+      {Op::reduce_any, {"aten::any.dims_out"}, accept, reduce},
+      {Op::reduce_all, {"aten::any.dims_out", "aten::logical_not.out"}, accept, all},
+      {Op::argmax, {"aten::argmax.out"}, accept, arg_extremum},
+      {Op::argmin, {"aten::argmin.out"}, accept, arg_extremum},
+      {Op::softmax, {"aten::_softmax.out"}, accept, softmax},
+      {Op::log_softmax, {"aten::_log_softmax.out"}, accept, softmax},
+      {Op::cumsum, {"aten::cumsum.out"}, accept, cumsum},
+  };
+  return kernels;
+}
+
+const PortableKernel* find_portable_kernel(Op op) {
+  static const auto* index = [] {
+    auto* rows = new std::array<const PortableKernel*, kOpCount>{};
+    for (const PortableKernel& kernel : portable_kernels())
+      (*rows)[static_cast<size_t>(kernel.op)] = &kernel;
+    return rows;
+  }();
+  return (*index)[static_cast<size_t>(op)];
+}
+
+}  // namespace layline

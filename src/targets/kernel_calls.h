@@ -1,0 +1,86 @@
+// Kernels of the ExecuTorch runtime for what no delegate takes: for each core op, the calls that
+// compute it on contiguous tensors.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/graph.h"
+#include "pte/arena.h"
+#include "pte/program.h"
+#include "targets/constant_pool.h"
+
+namespace layline {
+
+pte::ScalarType scalar_type(DType dtype);
+pte::TensorDesc tensor_desc(const TensorType& type);
+
+/// A method under construction: values of the IR on one side, the program's on the other.
+class MethodBuilder {
+ public:
+  MethodBuilder(ConstantPool& constants, std::string name) : constants_(constants) {
+    method_.name = std::move(name);
+  }
+
+  /// A tensor with the value's own shape, as kernels need it; constants are made when first asked
+  /// for, and a value at the boundary in another dim order gets an alias.
+  pte::ValueId tensor(const Value* value);
+  /// The same bytes in whatever dim order: the boundary's where there is one.
+  pte::ValueId bytes(const Value* value);
+  /// Declares the tensor of an input or an output in the dim order of the boundary.
+  pte::ValueId define_boundary(const Value* value, const std::vector<int>& dim_order,
+                               pte::Storage storage);
+  /// Declares a planned tensor.
+  void define(const Value* value);
+  /// Declares that the value is the same bytes as `of`, if those are in the arena.
+  bool define_view(const Value* value, const Value* of);
+  /// A tensor that the IR has no value for.
+  pte::ValueId temporary(const TensorType& type);
+
+  pte::ValueId none() { return literal(pte::None{}); }
+  pte::ValueId integer(int64_t value) { return literal(value); }
+  pte::ValueId real(double value) { return literal(value); }
+  pte::ValueId boolean(bool value) { return literal(value); }
+  pte::ValueId string(std::string value) { return literal(std::move(value)); }
+  pte::ValueId ints(const std::vector<int64_t>& values);
+  pte::ValueId tensors(std::vector<pte::ValueId> values) {
+    return literal(pte::TensorList{std::move(values)});
+  }
+
+  /// Calls a kernel whose last schema argument is the out tensor, which it also returns.
+  void call(std::string_view kernel, std::string_view overload, std::vector<pte::ValueId> arguments,
+            pte::ValueId out);
+
+  pte::Method& method() { return method_; }
+  const std::vector<pte::Alias>& aliases() const { return aliases_; }
+
+ private:
+  pte::ValueId alias(const TensorType& type, pte::ValueId of);
+  bool is_planned(pte::ValueId id) const;
+
+  pte::ValueId literal(pte::Value value) { return method_.add(std::move(value)); }
+
+  ConstantPool& constants_;
+  pte::Method method_;
+  std::unordered_map<const Value*, pte::ValueId> values_;
+  std::unordered_map<const Value*, pte::ValueId> boundary_;  // in another dim order
+  std::vector<pte::Alias> aliases_;
+};
+
+struct PortableKernel {
+  Op op;
+  /// Operators that `emit` may call, "aten::add.out" each: they must be registered in the runtime.
+  std::vector<std::string_view> operators;
+  /// Why the kernels cannot compute this node; empty if they can.
+  std::string (*refuse)(const Node& node);
+  void (*emit)(MethodBuilder& method, const Node& node);
+};
+
+const std::vector<PortableKernel>& portable_kernels();
+/// Null if the runtime has nothing for the op.
+const PortableKernel* find_portable_kernel(Op op);
+
+}  // namespace layline

@@ -1,0 +1,443 @@
+#include "targets/xnnpack/legalise.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "ir/builder.h"
+#include "ir/tensor.h"
+#include "targets/xnnpack/kernels.h"
+
+namespace layline::xnnpack {
+namespace {
+
+/// What XNNPACK computes with. A rule that builds the op it rewrites must ask first, lest the new
+/// node be refused for its dtype and rewritten again.
+bool computes(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; }
+
+Value* scalar(const Builder& build, const Value* like, double value) {
+  return build.scalar(like->dtype(), value);
+}
+
+Constant filled(DType dtype, const Shape& shape, double value) {
+  Tensor tensor({dtype, shape});
+  for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, value);
+  return Constant::owned(dtype, shape, {tensor.bytes().begin(), tensor.bytes().end()});
+}
+
+Dim product_of(const Shape& shape, size_t first, size_t last) {
+  return product(std::span(shape).subspan(first, last - first));
+}
+
+// --- elementwise ---------------------------------------------------------------------------------
+
+Value* reciprocal(const Builder& build, const Node& node) {
+  Value* x = node.operand(0);
+  return build.binary(Op::div, scalar(build, x, 1), x);
+}
+
+/// 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), Hendrycks & Gimpel.
+Value* gelu_tanh(const Builder& build, const Node& node) {
+  if (!node.attrs<GeluAttrs>().tanh) return nullptr;
+  Value* x = node.operand(0);
+  auto times = [&](Value* value, double factor) {
+    return build.binary(Op::mul, value, scalar(build, x, factor));
+  };
+  auto plus_one = [&](Value* value) { return build.binary(Op::add, value, scalar(build, x, 1)); };
+  Value* cubic = plus_one(times(build.add(Op::square, {x}), 0.044715));
+  Value* inner = build.binary(Op::mul, times(x, std::sqrt(2 / std::numbers::pi)), cubic);
+  return build.binary(Op::mul, times(x, 0.5), plus_one(build.add(Op::tanh, {inner})));
+}
+
+/// Multiplication by ones broadcasts both ways; XNNPACK has no broadcast of its own.
+Value* expand(const Builder& build, const Node& node) {
+  Value* x = node.operand(0);
+  const Shape& to = node.result()->shape();
+  if (!computes(x->dtype()) || !is_static(to)) return nullptr;
+  Shape from(to.size() - x->shape().size(), Dim(1));
+  from.insert(from.end(), x->shape().begin(), x->shape().end());
+  // Neighbouring axes of one kind are one axis, so that six are enough.
+  Shape operand, ones, result;
+  bool previous_expanded = false;
+  for (size_t a = 0; a < to.size(); ++a) {
+    const bool expanded = from[a] != to[a];
+    if (to[a].is_one()) continue;
+    if (result.empty() || expanded != previous_expanded) {
+      operand.push_back(1);
+      ones.push_back(1);
+      result.push_back(1);
+    }
+    result.back() = result.back() * to[a];
+    (expanded ? ones : operand).back() = result.back();
+    previous_expanded = expanded;
+  }
+  Value* y = build.binary(Op::mul, build.view(x, operand),
+                          build.constant(filled(x->dtype(), ones, 1)));
+  return build.view(y, to);
+}
+
+// --- movement ------------------------------------------------------------------------------------
+
+/// x[start::step] on one axis: cut whole groups of `step`, view them as [size, step], take one.
+Value* stepped_slice(const Builder& build, Value* x, size_t axis, int64_t start, int64_t size,
+                     int64_t step) {
+  const int64_t length = x->shape()[axis].value();
+  const int64_t groups_end = start + size * step;
+  // The element to take within a group; groups may have to begin before `start` to fit.
+  int64_t within = std::max<int64_t>(0, groups_end - length);
+  if (within > start) {
+    PadAttrs pad{Ints(x->shape().size(), 0), Ints(x->shape().size(), 0), PadMode::constant, 0};
+    pad.high[axis] = groups_end - length;
+    x = build.add(Op::pad, {x}, std::move(pad));
+    within = 0;
+  }
+  const auto a = static_cast<int64_t>(axis);
+  x = build.slice(x, a, start - within, size * step);
+  Shape result = x->shape();
+  const Dim outer = product_of(result, 0, axis), inner = product_of(result, axis + 1, result.size());
+  result[axis] = size;
+  x = build.slice(build.view(x, {outer, size, step, inner}), 2, within, 1);
+  return build.view(x, result);
+}
+
+Value* slice(const Builder& build, const Node& node) {
+  const auto& attrs = node.attrs<SliceAttrs>();
+  Value* x = node.operand(0);
+  const bool stepped = std::ranges::any_of(attrs.step, [](int64_t step) { return step != 1; });
+  if (!stepped || !computes(x->dtype()) || !is_static(x->shape())) return nullptr;
+  if (element_count(node.result()->shape()).is_zero()) return nullptr;
+  for (size_t a = 0; a < attrs.start.size(); ++a) {
+    const auto axis = static_cast<int64_t>(a);
+    x = attrs.step[a] == 1 ? build.slice(x, axis, attrs.start[a], attrs.size[a])
+                           : stepped_slice(build, x, a, attrs.start[a], attrs.size[a].value(),
+                                           attrs.step[a]);
+  }
+  return x;
+}
+
+/// The element that place i of a padded axis shows.
+int64_t padded_source(PadMode mode, int64_t i, int64_t length) {
+  switch (mode) {
+    case PadMode::reflect: return i < 0 ? -i : i >= length ? 2 * (length - 1) - i : i;
+    case PadMode::replicate: return std::clamp<int64_t>(i, 0, length - 1);
+    default: return (i + length) % length;
+  }
+}
+
+Value* pad(const Builder& build, const Node& node) {
+  const auto& attrs = node.attrs<PadAttrs>();
+  if (attrs.mode == PadMode::constant) return nullptr;
+  Value* x = node.operand(0);
+  for (size_t a = 0; a < attrs.low.size(); ++a) {
+    const auto axis = static_cast<int64_t>(a);
+    if (attrs.low[a] == 0 && attrs.high[a] == 0) continue;
+    const int64_t length = x->shape()[a].value();
+    // Runs of consecutive source elements, each one slice.
+    std::vector<Value*> parts;
+    int64_t start = 0, count = 0;
+    auto flush = [&] {
+      if (count > 0) parts.push_back(build.slice(x, axis, start, count));
+      count = 0;
+    };
+    for (int64_t i = -attrs.low[a]; i < length + attrs.high[a]; ++i) {
+      const int64_t source = padded_source(attrs.mode, i, length);
+      if (count == 0 || source != start + count) {
+        flush();
+        start = source;
+      }
+      ++count;
+    }
+    flush();
+    x = build.concat(std::move(parts), axis);
+  }
+  return x;
+}
+
+Value* roll(const Builder& build, const Node& node) {
+  const auto& attrs = node.attrs<RollAttrs>();
+  Value* x = node.operand(0);
+  if (!is_static(x->shape()) || element_count(x->shape()).is_zero()) return nullptr;
+  for (size_t i = 0; i < attrs.axes.size(); ++i) {
+    const int64_t length = x->shape()[static_cast<size_t>(attrs.axes[i])].value();
+    const int64_t shift = ((attrs.shifts[i] % length) + length) % length;
+    if (shift == 0) continue;
+    x = build.concat({build.slice(x, attrs.axes[i], length - shift, shift),
+                      build.slice(x, attrs.axes[i], 0, length - shift)},
+                     attrs.axes[i]);
+  }
+  return x;
+}
+
+/// Repeating every pixel is a broadcast over two new axes.
+Value* resize_nearest(const Builder& build, const Node& node) {
+  const auto& attrs = node.attrs<ResizeAttrs>();
+  Value* x = node.operand(0);
+  if (attrs.mode != ResizeMode::nearest || x->shape().size() != 4) return nullptr;
+  const Shape& shape = x->shape();
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t in = shape[i + 1].value();
+    if (attrs.size[i] % in != 0 || attrs.step[i] * static_cast<double>(attrs.size[i] / in) != 1)
+      return nullptr;
+  }
+  const Dim tall = *divide(attrs.size[0], shape[1]), wide = *divide(attrs.size[1], shape[2]);
+  Value* split = build.view(x, {shape[0], shape[1], 1, shape[2], 1, shape[3]});
+  Value* repeated = build.expand(split, {shape[0], shape[1], tall, shape[2], wide, shape[3]});
+  return build.view(repeated, node.result()->shape());
+}
+
+// --- windows -------------------------------------------------------------------------------------
+
+Shape with_unit_height(const Shape& shape) {  // [N, L, C] to [N, 1, L, C]
+  Shape result = shape;
+  result.insert(result.begin() + 1, Dim(1));
+  return result;
+}
+
+/// One spatial axis is two, the first of length 1.
+template <typename Attrs>
+Attrs two_axes(Attrs attrs) {
+  attrs.stride.insert(attrs.stride.begin(), 1);
+  attrs.dilation.insert(attrs.dilation.begin(), 1);
+  attrs.low.insert(attrs.low.begin(), 0);
+  attrs.high.insert(attrs.high.begin(), 0);
+  if constexpr (requires { attrs.extra; }) attrs.extra.insert(attrs.extra.begin(), 0);
+  if constexpr (requires { attrs.kernel; }) attrs.kernel.insert(attrs.kernel.begin(), 1);
+  return attrs;
+}
+
+template <typename Attrs>
+Value* one_spatial_axis(const Builder& build, const Node& node) {
+  if (node.operand(0)->shape().size() != 3) return nullptr;
+  std::vector<Value*> operands(node.operands().begin(), node.operands().end());
+  for (size_t i = 0; i < operands.size() && i < 2; ++i)
+    operands[i] = build.view(operands[i], with_unit_height(operands[i]->shape()));
+  Value* y = build.add(node.op(), std::move(operands), two_axes(node.attrs<Attrs>()));
+  return build.view(y, node.result()->shape());
+}
+
+Value* pool(const Builder& build, const Node& node) {
+  if (Value* y = one_spatial_axis<PoolAttrs>(build, node)) return y;
+  const auto& attrs = node.attrs<PoolAttrs>();
+  const bool one_by_one = std::ranges::all_of(attrs.kernel, [](int64_t k) { return k == 1; });
+  const bool padded = std::ranges::any_of(attrs.low, [](int64_t p) { return p > 0; });
+  if (!one_by_one || padded || !attrs.bounds.unbounded()) return nullptr;
+  SliceAttrs every{Ints(node.result()->shape().size(), 0), node.result()->shape(),
+                   Ints(node.result()->shape().size(), 1)};
+  std::ranges::copy(attrs.stride, every.step.begin() + 1);
+  return build.add(Op::slice, {node.operand(0)}, std::move(every));
+}
+
+// --- reductions ----------------------------------------------------------------------------------
+
+/// A run of neighbouring axes [first, last) seen as the middle of [outer, run, 1, inner], over
+/// which XNNPACK's image ops reduce without moving anything.
+struct Run {
+  size_t first, last;
+  Dim outer, length, inner;
+};
+
+std::vector<Run> runs(const Shape& shape, const Ints& axes) {
+  std::vector<Run> result;
+  for (size_t i = 0; i < axes.size();) {
+    size_t j = i + 1;
+    while (j < axes.size() && axes[j] == axes[j - 1] + 1) ++j;
+    const auto first = static_cast<size_t>(axes[i]), last = static_cast<size_t>(axes[j - 1]) + 1;
+    result.push_back({first, last, product_of(shape, 0, first), product_of(shape, first, last),
+                      product_of(shape, last, shape.size())});
+    i = j;
+  }
+  return result;
+}
+
+template <typename ReduceRun>
+Value* reduce(const Builder& build, const Node& node, ReduceRun reduce_run) {
+  Value* x = node.operand(0);
+  if (!computes(x->dtype()) || !is_static(x->shape()) || element_count(x->shape()).is_zero())
+    return nullptr;
+  Shape shape = x->shape();
+  for (const Run& original : runs(x->shape(), node.attrs<AxesAttrs>().axes)) {
+    const Run run = {original.first, original.last, product_of(shape, 0, original.first),
+                     original.length, original.inner};
+    x = reduce_run(x, run);
+    for (size_t a = run.first; a < run.last; ++a) shape[a] = 1;
+  }
+  return build.view(x, shape);
+}
+
+/// Over the last axes a row of equal weights does it; over others the global average pool.
+Value* mean_of_run(const Builder& build, Value* x, const Run& run) {
+  if (run.inner.is_one()) {
+    const Constant weights = filled(x->dtype(), {1, run.length},
+                                    1.0 / static_cast<double>(run.length.value()));
+    return build.add(Op::linear, {build.view(x, {run.outer, run.length}), build.constant(weights)},
+                     LinearAttrs{});
+  }
+  return build.add(Op::reduce_mean, {build.view(x, {run.outer, run.length, 1, run.inner})},
+                   AxesAttrs{{1, 2}});
+}
+
+Value* reduce_mean(const Builder& build, const Node& node) {
+  return reduce(build, node, [&](Value* x, const Run& run) { return mean_of_run(build, x, run); });
+}
+
+Value* reduce_sum(const Builder& build, const Node& node) {
+  return reduce(build, node, [&](Value* x, const Run& run) {
+    if (run.inner.is_one())
+      return build.add(Op::linear,
+                       {build.view(x, {run.outer, run.length}),
+                        build.constant(filled(x->dtype(), {1, run.length}, 1))},
+                       LinearAttrs{});
+    return build.binary(Op::mul, mean_of_run(build, x, run),
+                        scalar(build, x, static_cast<double>(run.length.value())));
+  });
+}
+
+Value* max_of_run(const Builder& build, Value* x, const Run& run) {
+  if (run.length.is_one()) return x;
+  PoolAttrs attrs;
+  attrs.kernel = {run.length.value(), 1};
+  attrs.stride = attrs.dilation = {1, 1};
+  attrs.low = attrs.high = {0, 0};
+  return build.add(Op::max_pool, {build.view(x, {run.outer, run.length, 1, run.inner})},
+                   std::move(attrs));
+}
+
+Value* reduce_max(const Builder& build, const Node& node) {
+  return reduce(build, node, [&](Value* x, const Run& run) { return max_of_run(build, x, run); });
+}
+
+Value* reduce_min(const Builder& build, const Node& node) {
+  return reduce(build, node, [&](Value* x, const Run& run) {
+    return build.add(Op::neg, {max_of_run(build, build.add(Op::neg, {x}), run)});
+  });
+}
+
+Value* softmax(const Builder& build, const Node& node) {
+  const int64_t axis = node.attrs<AxisAttrs>().axis, last = node.result()->type().rank() - 1;
+  if (axis == last || !computes(node.result()->dtype())) return nullptr;
+  std::vector<int> order(static_cast<size_t>(last) + 1);
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[static_cast<size_t>(axis)], order[static_cast<size_t>(last)]);
+  Value* y = build.add(Op::softmax, {build.permute(node.operand(0), order)}, AxisAttrs{last});
+  return build.permute(y, order);
+}
+
+// --- contractions --------------------------------------------------------------------------------
+
+/// Batch axes in front until both have the same number of axes, and three at least.
+Value* matmul(const Builder& build, const Node& node) {
+  const auto& attrs = node.attrs<MatmulAttrs>();
+  Value* a = node.operand(0);
+  Value* b = node.operand(1);
+  if (constant_of(b) && b->shape().size() == 2) {
+    static constexpr std::array<int, 2> kSwap = {1, 0};
+    return build.add(Op::linear, {a, attrs.transpose_b ? b : build.permute(b, kSwap)}, LinearAttrs{});
+  }
+  const size_t rank = std::max<size_t>({a->shape().size(), b->shape().size(), 3});
+  if (a->shape().size() == rank && b->shape().size() == rank) return nullptr;
+  auto padded = [&](Value* x) {
+    Shape shape(rank - x->shape().size(), Dim(1));
+    shape.insert(shape.end(), x->shape().begin(), x->shape().end());
+    return build.view(x, shape);
+  };
+  Value* y = build.add(Op::matmul, {padded(a), padded(b)}, attrs);
+  return build.view(y, node.result()->shape());
+}
+
+/// A weight computed at run time cannot be packed: the batched matmul takes it.
+Value* linear(const Builder& build, const Node& node) {
+  if (constant_of(node.operand(1))) return nullptr;
+  Value* x = node.operand(0);
+  Value* weight = node.operand(1);
+  const Dim inputs = x->shape().back(), outputs = weight->shape()[0];
+  const Dim rows = product_of(x->shape(), 0, x->shape().size() - 1);
+  Value* y = build.add(Op::matmul,
+                       {build.view(x, {1, rows, inputs}), build.view(weight, {1, outputs, inputs})},
+                       MatmulAttrs{true});
+  if (node.operand_count() > 2) y = build.binary(Op::add, y, node.operand(2));
+  y = build.view(y, node.result()->shape());
+  const Bounds& bounds = node.attrs<LinearAttrs>().bounds;
+  return bounds.unbounded() ? y : build.clamp(y, bounds.min, bounds.max);
+}
+
+// --- fused clamps --------------------------------------------------------------------------------
+
+/// A kernel outside the delegate has no fused clamp.
+Value* unfuse_clamp(const Builder& build, const Node& node) {
+  Attributes attributes = node.attributes();
+  Bounds bounds;
+  std::visit(
+      [&](auto& attrs) {
+        if constexpr (requires { attrs.bounds; }) bounds = std::exchange(attrs.bounds, Bounds{});
+      },
+      attributes);
+  if (node.is(Op::clamp) || bounds.unbounded()) return nullptr;
+  std::vector<Value*> operands(node.operands().begin(), node.operands().end());
+  Value* y = build.add(node.op(), std::move(operands), std::move(attributes));
+  return build.clamp(y, bounds.min, bounds.max);
+}
+
+struct Rule {
+  Op op;
+  /// The value to use instead of the node's result; null if the rule does not apply.
+  Value* (*rewrite)(const Builder& build, const Node& node);
+};
+
+constexpr Rule kRules[] = {
+    {Op::reciprocal, reciprocal},
+    {Op::gelu, gelu_tanh},
+    {Op::expand, expand},
+    {Op::slice, slice},
+    {Op::pad, pad},
+    {Op::roll, roll},
+    {Op::resize, resize_nearest},
+    {Op::conv, one_spatial_axis<ConvAttrs>},
+    {Op::conv_transpose, one_spatial_axis<ConvTransposeAttrs>},
+    {Op::max_pool, pool},
+    {Op::avg_pool, pool},
+    {Op::reduce_mean, reduce_mean},
+    {Op::reduce_sum, reduce_sum},
+    {Op::reduce_max, reduce_max},
+    {Op::reduce_min, reduce_min},
+    {Op::softmax, softmax},
+    {Op::matmul, matmul},
+    {Op::linear, linear},
+};
+
+Value* rewrite(const Builder& build, const Node& node) {
+  for (const Rule& rule : kRules)
+    if (rule.op == node.op())
+      if (Value* replacement = rule.rewrite(build, node)) return replacement;
+  return unfuse_clamp(build, node);
+}
+
+}  // namespace
+
+bool legalise(Graph& graph) {
+  bool changed = false;
+  // What a rule builds stands before the node and is looked at once the node itself is done, so
+  // that a rewrite may use ops that need rewriting in turn.
+  for (Node* node = graph.first(); node != nullptr;) {
+    if (node->is(Op::constant) || refusal(*node).empty()) {
+      node = node->next();
+      continue;
+    }
+    Node* previous = node->previous();
+    graph.set_insertion_point(node);
+    Value* replacement = rewrite(Builder(graph, node->origin()), *node);
+    graph.set_insertion_point(nullptr);
+    if (replacement == nullptr) {
+      node = node->next();
+      continue;
+    }
+    changed = true;
+    graph.replace_all_uses(node->result(), replacement);
+    graph.erase(node);
+    node = previous ? previous->next() : graph.first();
+  }
+  return changed;
+}
+
+}  // namespace layline::xnnpack

@@ -1,0 +1,238 @@
+#include "targets/xnnpack/lower.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "pte/arena.h"
+#include "pte/io_names.h"
+#include "targets/kernel_calls.h"
+#include "targets/xnnpack/delegate_builder.h"
+#include "targets/xnnpack/kernels.h"
+#include "targets/xnnpack/partition.h"
+
+namespace layline::xnnpack {
+namespace {
+
+constexpr std::string_view kBackend = "XnnpackBackend";
+
+/// What the runtime would refuse is refused here, all of it at once.
+void preflight(const Partition& partition) {
+  std::string problems;
+  for (const Part& part : partition.parts) {
+    if (part.delegated) continue;
+    const Node& node = *part.nodes[0];
+    const PortableKernel* kernel = find_portable_kernel(node.op());
+    const std::string why = kernel ? kernel->refuse(node) : "the runtime has no kernel for it";
+    const bool dynamic = !is_static(node.result()->shape());
+    if (why.empty() && !dynamic) continue;
+    const auto refused = std::ranges::find(partition.refused, &node, &Partition::Refused::node);
+    problems += fmt::format("{}{} at {}: {}, and not delegated: {}", problems.empty() ? "" : "; ",
+                            name(node.op()), describe(node),
+                            dynamic ? "dynamic shapes are not supported yet" : why, refused->why);
+  }
+  if (!problems.empty()) throw UserError("cannot run in ExecuTorch: {}", problems);
+}
+
+void check_static(const Graph& graph) {
+  for (const GraphInput& input : graph.inputs())
+    if (input.value && !is_static(input.value->shape()))
+      throw UserError("input `{}` is {}: dynamic shapes are not supported yet; export the model "
+                      "without dynamic_shapes",
+                      input.name, to_string(input.value->type()));
+}
+
+BoundaryTensor describe_boundary(const std::string& name, const Value* value,
+                                 const std::vector<int>& dim_order) {
+  BoundaryTensor tensor{name, std::string(layline::name(value->dtype())), {}, dim_order};
+  tensor.shape.resize(dim_order.size());
+  for (size_t i = 0; i < dim_order.size(); ++i)
+    tensor.shape[static_cast<size_t>(dim_order[i])] = to_string(value->shape()[i]);
+  return tensor;
+}
+
+int64_t bytes_of(const Value* value) { return static_cast<int64_t>(byte_count(value->type())); }
+
+/// What stands on both sides of a value: the ops that fix the order it is in.
+std::vector<std::string> neighbours(const Node& node) {
+  std::vector<std::string> names;
+  const Value* from = node.operand(0);
+  names.push_back(from->def() ? describe(*from->def()) : "the input " + from->name());
+  for (const Use& use : node.result()->uses()) names.push_back(describe(*use.user));
+  if (node.result()->output_uses() > 0) names.push_back("the output " + node.result()->name());
+  return names;
+}
+
+/// Counts what the emitted program moves.
+void count_moves(const Node& node, Report& report) {
+  const int64_t bytes = bytes_of(node.result());
+  auto count = [&](Moves& moves) {
+    ++moves.count;
+    moves.bytes += bytes;
+  };
+  if (node.is(Op::slice)) count(report.slices);
+  if (node.is(Op::concat)) count(report.concats);
+  if (node.is(Op::expand)) count(report.copies);
+  if (!node.is(Op::relayout) || node.attrs<RelayoutAttrs>().relayout.is_view()) return;
+  ++report.permutes.final;
+  report.permutes.bytes += bytes;
+  report.permutes.survivors.push_back(
+      {describe(node), to_string(node.attrs<RelayoutAttrs>().relayout), bytes, neighbours(node)});
+}
+
+class Lowering {
+ public:
+  Lowering(ConstantPool& constants, pte::Program& program, Report& report, const Graph& graph)
+      : program_(program),
+        report_(report),
+        graph_(graph),
+        constants_(constants),
+        method_(constants, graph.name()) {}
+
+  pte::Method run() {
+    check_static(graph_);
+    const Partition parts = partition(graph_);
+    preflight(parts);
+    define_inputs();
+    for (const Part& part : parts.parts) {
+      for (const Node* node : part.nodes) {
+        count_moves(*node, report_);
+        ++report_.ops;
+      }
+      part.delegated ? delegate(part) : kernel(part, parts);
+    }
+    define_outputs();
+    const pte::MemoryPlan plan = pte::plan_arena(method_.method(), method_.aliases());
+    report_.arena_bytes += static_cast<int64_t>(plan.arena_bytes);
+    report_.arena_lower_bound_bytes += static_cast<int64_t>(plan.lower_bound);
+    return std::move(method_.method());
+  }
+
+ private:
+  void define_inputs() {
+    for (const GraphInput& input : graph_.inputs()) {
+      if (input.value == nullptr) {
+        method_.method().inputs.push_back(method_.method().add(fixed_value(input.fixed)));
+        continue;
+      }
+      method_.method().inputs.push_back(
+          method_.define_boundary(input.value, input.dim_order, pte::Unplanned{}));
+      report_.inputs.push_back(describe_boundary(input.name, input.value, input.dim_order));
+    }
+  }
+
+  static pte::Value fixed_value(const FixedInput& fixed) {
+    return std::visit(
+        [](const auto& value) -> pte::Value {
+          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
+            return pte::None{};
+          else
+            return value;
+        },
+        fixed);
+  }
+
+  void define_outputs() {
+    for (const GraphOutput& output : graph_.outputs()) {
+      method_.method().outputs.push_back(method_.bytes(output.value));
+      report_.outputs.push_back(describe_boundary(output.name, output.value, output.dim_order));
+    }
+  }
+
+  /// A result that lives outside delegates: planned, and in the boundary's order if it is an output.
+  void define_result(const Value* value) {
+    for (const GraphOutput& output : graph_.outputs()) {
+      if (output.value != value) continue;
+      method_.define_boundary(value, output.dim_order, pte::PlannedData{});
+      return;
+    }
+    method_.define(value);
+  }
+
+  void delegate(const Part& part) {
+    DelegateBuilder builder(constants_, part.inputs, part.outputs);
+    for (const Node* node : part.nodes) find_kernel(node->op())->emit(builder, *node);
+    std::vector<pte::ValueId> arguments;
+    for (const Value* input : part.inputs) arguments.push_back(method_.bytes(input));
+    for (const Value* output : part.outputs) {
+      define_result(output);
+      arguments.push_back(method_.bytes(output));
+    }
+    pte::Method& method = method_.method();
+    const uint32_t blob = program_.add_blob(pte::DataSource::owned(builder.graph().serialize()));
+    method.delegates.push_back({std::string(kBackend), blob});
+    method.instructions.push_back(pte::DelegateCall{
+        static_cast<uint32_t>(method.delegates.size() - 1), std::move(arguments)});
+    ++report_.delegates;
+  }
+
+  void kernel(const Part& part, const Partition& parts) {
+    const Node& node = *part.nodes[0];
+    const bool is_view = node.is(Op::relayout) && node.attrs<RelayoutAttrs>().relayout.is_view() &&
+                         node.result()->output_uses() == 0;
+    if (is_view && method_.define_view(node.result(), node.operand(0))) return;
+    define_result(node.result());
+    find_portable_kernel(node.op())->emit(method_, node);
+    const auto refused = std::ranges::find(parts.refused, &node, &Partition::Refused::node);
+    const std::string why =
+        refused == parts.refused.end() ? "not worth a delegate of its own" : refused->why;
+    const std::string op(name(node.op()));
+    for (PortableOp& row : report_.portable_ops) {
+      if (row.op == op && row.why == why) {
+        ++row.count;
+        return;
+      }
+    }
+    report_.portable_ops.push_back({op, 1, why});
+  }
+
+  pte::Program& program_;
+  Report& report_;
+  const Graph& graph_;
+  ConstantPool& constants_;
+  MethodBuilder method_;
+};
+
+std::vector<std::string> kernels_of(const pte::Program& program) {
+  std::set<std::string> kernels;
+  for (const pte::Method& method : program.methods)
+    for (const pte::Instruction& instruction : method.instructions)
+      if (const auto* call = std::get_if<pte::KernelCall>(&instruction))
+        kernels.insert(call->overload.empty() ? call->name : call->name + "." + call->overload);
+  return {kernels.begin(), kernels.end()};
+}
+
+pte::MethodIoNames io_names(const Graph& graph) {
+  pte::MethodIoNames names{graph.name(), {}, {}};
+  for (const GraphInput& input : graph.inputs()) names.inputs.push_back(input.name);
+  for (const GraphOutput& output : graph.outputs()) names.outputs.push_back(output.name);
+  return names;
+}
+
+}  // namespace
+
+pte::Program lower(const std::vector<Graph>& graphs, Report& report) {
+  pte::Program program;
+  ConstantPool constants;
+  std::vector<pte::MethodIoNames> names;
+  for (const Graph& graph : graphs) {
+    program.methods.push_back(Lowering(constants, program, report, graph).run());
+    names.push_back(io_names(graph));
+    report.methods.push_back(graph.name());
+  }
+  report.constant_bytes = static_cast<int64_t>(constants.byte_count());
+  std::move(constants).write_to(program);
+
+  const std::string document = pte::write_io_names(names);
+  const auto* bytes = reinterpret_cast<const std::byte*>(document.data());
+  program.named_data.push_back({std::string(pte::kIoNamesKey),
+                                program.add_blob(pte::DataSource::owned({bytes, bytes + document.size()}))});
+
+  report.kernels = kernels_of(program);
+  if (report.delegates > 0) report.backends = {std::string(kBackend)};
+  report.permutes.optimal = report.permutes.bytes == report.permutes.lower_bound_bytes;
+  return program;
+}
+
+}  // namespace layline::xnnpack

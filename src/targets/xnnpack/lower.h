@@ -1,0 +1,16 @@
+// From legalised graphs to an ExecuTorch program with XNNPACK delegates.
+#pragma once
+
+#include <vector>
+
+#include "ir/graph.h"
+#include "pte/program.h"
+#include "report/report.h"
+
+namespace layline::xnnpack {
+
+/// One method for each graph. Adds to `report` what the program contains. Throws UserError, naming
+/// every node at once, if the runtime has no kernel for something.
+pte::Program lower(const std::vector<Graph>& graphs, Report& report);
+
+}  // namespace layline::xnnpack

@@ -1,0 +1,253 @@
+// Folds multiplications and additions of constants, one for each channel or one for all, into the
+// convolution or linear op beside them: how batch norms disappear.
+//
+//   after:   (W x + b) * s + t  =  (s W) x + (s b + t)
+//   before:  W (x * s + t) + b  =  (W s) x + (W t + b), the addition only where the op pads nothing,
+//            because padding is zero after the addition
+//
+// Exact in real arithmetic. Scaled rows of a weight stay a view of the mapped file; a weight is
+// rewritten only where its input channels are scaled.
+#include <algorithm>
+#include <cmath>
+
+#include "ir/evaluate.h"
+#include "transforms/passes.h"
+#include "transforms/rewrite.h"
+
+namespace layline {
+namespace {
+
+// Weights beyond this size are not rewritten in memory.
+constexpr size_t kMostRewrittenBytes = size_t{64} << 20;
+
+/// y = x * scale + shift along the last axis, one entry for each channel.
+struct Affine {
+  Value* x;
+  std::vector<double> scale, shift;
+};
+
+/// The elements of a constant that varies along the last axis of a tensor only, one for each of its
+/// `channels`.
+std::optional<std::vector<double>> per_channel(const Constant& constant, size_t rank,
+                                               int64_t channels) {
+  const Shape& shape = constant.shape();
+  const Dim count = element_count(shape);
+  if (constant.dtype() != DType::f32 || shape.size() > rank) return std::nullopt;
+  const bool along_last = !shape.empty() && shape.back() == Dim(channels) && count == Dim(channels);
+  if (!count.is_one() && !along_last) return std::nullopt;
+  const Tensor tensor = tensor_of(constant);
+  std::vector<double> values;
+  for (int64_t i = 0; i < channels; ++i) values.push_back(tensor.get(count.is_one() ? 0 : i));
+  return values;
+}
+
+/// Reads the node as an affine map of one operand, in the coordinates that `relayout` gives its
+/// result.
+std::optional<Affine> affine(const Node& node, const Relayout& relayout) {
+  if (!(node.is(Op::add) || node.is(Op::sub) || node.is(Op::mul) || node.is(Op::div)))
+    return std::nullopt;
+  const int constant_side = constant_of(node.operand(1)) != nullptr ? 1 : 0;
+  const Constant* constant = constant_of(node.operand(constant_side));
+  Value* x = node.operand(1 - constant_side);
+  if (constant == nullptr || x->type() != node.result()->type() || relayout.target().empty() ||
+      !relayout.target().back().is_static() || constant->shape().size() > x->shape().size())
+    return std::nullopt;
+  const auto moved = relayout.for_broadcast(constant->shape());
+  if (!moved) return std::nullopt;
+  const int64_t channels = relayout.target().back().value();
+  const auto values = per_channel(constant->relaid(*moved), relayout.target().size(), channels);
+  if (!values) return std::nullopt;
+
+  Affine result{x, std::vector<double>(values->size(), 1), std::vector<double>(values->size(), 0)};
+  if (node.is(Op::mul)) {
+    result.scale = *values;
+  } else if (node.is(Op::div)) {
+    if (constant_side == 0) return std::nullopt;
+    for (size_t i = 0; i < values->size(); ++i) result.scale[i] = 1 / (*values)[i];
+  } else {
+    result.shift = *values;
+    const bool subtracts = node.is(Op::sub);
+    if (subtracts && constant_side == 1)
+      for (double& shift : result.shift) shift = -shift;
+    if (subtracts && constant_side == 0) result.scale.assign(values->size(), -1);
+  }
+  for (const std::vector<double>* list : {&result.scale, &result.shift})
+    for (const double number : *list)
+      if (!std::isfinite(static_cast<float>(number))) return std::nullopt;
+  return result;
+}
+
+bool is_uniform(const std::vector<double>& list, double value) {
+  return std::ranges::all_of(list, [&](double number) { return number == value; });
+}
+
+/// A convolution or linear op whose weight and bias, if any, are f32 constants.
+bool is_foldable(const Node* node) {
+  if (node == nullptr ||
+      !(node->is(Op::conv) || node->is(Op::conv_transpose) || node->is(Op::linear)))
+    return false;
+  for (int i = 1; i < node->operand_count(); ++i)
+    if (constant_of(node->operand(i)) == nullptr) return false;
+  return node->result()->dtype() == DType::f32;
+}
+
+const Constant& weight_of(const Node& node) { return *constant_of(node.operand(1)); }
+
+std::vector<double> bias_of(const Node& node) {
+  const auto outputs = static_cast<size_t>(weight_of(node).shape()[0].value());
+  std::vector<double> bias(outputs, 0);
+  if (node.operand_count() < 3) return bias;
+  const Tensor tensor = tensor_of(*constant_of(node.operand(2)));
+  for (size_t i = 0; i < outputs; ++i) bias[i] = tensor.get(static_cast<int64_t>(i));
+  return bias;
+}
+
+Constant vector_constant(const std::vector<double>& values) {
+  Tensor tensor({DType::f32, {static_cast<int64_t>(values.size())}});
+  for (size_t i = 0; i < values.size(); ++i) tensor.set(static_cast<int64_t>(i), values[i]);
+  return Constant::owned(DType::f32, tensor.type().shape,
+                         {tensor.bytes().begin(), tensor.bytes().end()});
+}
+
+Constant scaled_rows(const Constant& weight, const std::vector<double>& scale) {
+  const std::vector<float> factors(scale.begin(), scale.end());
+  return weight.scaled_rows(factors);
+}
+
+/// The bounds of the op, whichever it is.
+const Bounds& bounds_of(const Node& node) {
+  if (node.is(Op::conv)) return node.attrs<ConvAttrs>().bounds;
+  if (node.is(Op::conv_transpose)) return node.attrs<ConvTransposeAttrs>().bounds;
+  return node.attrs<LinearAttrs>().bounds;
+}
+
+Attributes with_bounds(Attributes attributes, const Bounds& bounds) {
+  std::visit(
+      [&](auto& attrs) {
+        if constexpr (requires { attrs.bounds; }) attrs.bounds = bounds;
+      },
+      attributes);
+  return attributes;
+}
+
+// ---- After the op ----
+
+/// `node` is an affine map of a foldable op's result.
+bool fold_after(Graph& graph, Node* node, PassContext& context) {
+  const auto map = affine(*node, Relayout::identity(node->result()->shape()));
+  if (!map || !map->x->has_one_use() || !is_foldable(map->x->def())) return false;
+  const Node& op = *map->x->def();
+  if (!bounds_of(op).unbounded()) return false;
+
+  std::vector<double> bias = bias_of(op);
+  for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * map->scale[i] + map->shift[i];
+  context.rewrite(*node, "folds into the weights of {}", map->x->name());
+  const BuildBefore build(graph, node, op.origin());
+  Value* weight = is_uniform(map->scale, 1)
+                      ? op.operand(1)
+                      : build.constant(scaled_rows(weight_of(op), map->scale));
+  std::vector<Value*> operands = {op.operand(0), weight};
+  if (op.operand_count() == 3 || !is_uniform(bias, 0))
+    operands.push_back(build.constant(vector_constant(bias)));
+  replace(graph, node,
+          build.add(op.op(), std::move(operands),
+                    with_bounds(op.attributes(), node->attrs<BinaryAttrs>().bounds)));
+  return true;
+}
+
+// ---- Before the op ----
+
+int64_t groups_of(const Node& op) {
+  if (op.is(Op::conv)) return op.attrs<ConvAttrs>().groups;
+  if (op.is(Op::conv_transpose)) return op.attrs<ConvTransposeAttrs>().groups;
+  return 1;
+}
+
+/// Every result sees every tap: nothing is padded or cropped.
+bool sees_all_taps(const Node& op) {
+  if (op.is(Op::linear)) return true;
+  if (!op.is(Op::conv)) return false;
+  const ConvAttrs& conv = op.attrs<ConvAttrs>();
+  const auto is_zero = [](int64_t size) { return size == 0; };
+  return std::ranges::all_of(conv.low, is_zero) && std::ranges::all_of(conv.high, is_zero);
+}
+
+/// Calls visit(position in the weight, output channel, input channel) for each of its elements.
+void each_weight(const Node& op, auto&& visit) {
+  const Shape& shape = weight_of(op).shape();
+  const int64_t outputs = shape.front().value();
+  const int64_t group_inputs = shape.back().value();
+  const int64_t outputs_of_group = outputs / groups_of(op);
+  const int64_t row = element_count(shape).value() / std::max<int64_t>(outputs, 1);
+  for (int64_t position = 0; position < outputs * row; ++position) {
+    const int64_t output = position / row;
+    visit(position, output,
+          output / outputs_of_group * group_inputs + position % group_inputs);
+  }
+}
+
+Constant scaled_inputs(const Node& op, const std::vector<double>& scale) {
+  const Constant& weight = weight_of(op);
+  const auto outputs = static_cast<size_t>(weight.shape().front().value());
+  const size_t outputs_of_group = outputs / static_cast<size_t>(groups_of(op));
+  const bool uniform = is_uniform(scale, scale[0]);
+  // With one input for each output channel (depthwise), inputs are rows.
+  if (uniform || weight.shape().back().is_one()) {
+    std::vector<double> rows(outputs, scale[0]);
+    for (size_t i = 0; i < outputs && !uniform; ++i) rows[i] = scale[i / outputs_of_group];
+    return scaled_rows(weight, rows);
+  }
+  Tensor tensor = tensor_of(weight);
+  each_weight(op, [&](int64_t position, int64_t, int64_t input) {
+    tensor.set(position, tensor.get(position) * scale[static_cast<size_t>(input)]);
+  });
+  return Constant::owned(DType::f32, weight.shape(),
+                         {tensor.bytes().begin(), tensor.bytes().end()});
+}
+
+/// `op` reads an affine map, perhaps through a relayout.
+bool fold_before(Graph& graph, Node* op, PassContext& context) {
+  if (!is_foldable(op) || weight_of(*op).byte_count() > kMostRewrittenBytes) return false;
+  Value* read = op->operand(0);
+  Value* mapped = relayout_of(read) && read->has_one_use() ? read->def()->operand(0) : read;
+  const Relayout relayout =
+      mapped == read ? Relayout::identity(read->shape()) : *relayout_of(read);
+  if (mapped->def() == nullptr || !mapped->has_one_use()) return false;
+  const auto map = affine(*mapped->def(), relayout);
+  if (!map || map->scale.empty() || !mapped->def()->attrs<BinaryAttrs>().bounds.unbounded())
+    return false;
+  const bool shifts = !is_uniform(map->shift, 0);
+  if (shifts && !sees_all_taps(*op)) {
+    context.explain(*op, "{} does not fold into it: it pads with zeros", mapped->name());
+    return false;
+  }
+
+  context.rewrite(*op, "takes {} into its weights", mapped->name());
+  const BuildBefore build(graph, op);
+  std::vector<Value*> operands(op->operands().begin(), op->operands().end());
+  operands[0] = build.relayout(map->x, relayout);
+  if (!is_uniform(map->scale, 1)) operands[1] = build.constant(scaled_inputs(*op, map->scale));
+  if (shifts) {
+    std::vector<double> bias = bias_of(*op);
+    const Tensor weight = tensor_of(weight_of(*op));
+    each_weight(*op, [&](int64_t position, int64_t output, int64_t input) {
+      bias[static_cast<size_t>(output)] +=
+          weight.get(position) * map->shift[static_cast<size_t>(input)];
+    });
+    operands.resize(2);
+    operands.push_back(build.constant(vector_constant(bias)));
+  }
+  replace(graph, op, build.add(op->op(), std::move(operands), op->attributes()));
+  return true;
+}
+
+}  // namespace
+
+bool fold_affine(Graph& graph, PassContext& context) {
+  bool changed = false;
+  for (Node* node : graph)
+    changed = fold_after(graph, node, context) || fold_before(graph, node, context) || changed;
+  return changed;
+}
+
+}  // namespace layline

@@ -1,0 +1,121 @@
+#include "transforms/pipeline.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "base/error.h"
+#include "ir/verify.h"
+#include "transforms/passes.h"
+#include "transforms/validate.h"
+
+namespace layline {
+namespace {
+
+// The first kRepeated passes feed each other and repeat until nothing changes; the fusions after
+// them, which take away structure that the others look for, run once.
+constexpr std::array kPasses = {
+    Pass{"dead_code", "removes what no output depends on", dead_code},
+    Pass{"fold_constants", "computes what depends on constants only", fold_constants},
+    Pass{"simplify", "drops what does nothing", simplify},
+    Pass{"merge_duplicates", "computes once what is computed twice", merge_duplicates},
+    Pass{"fold_relayouts", "composes and cancels relayouts", fold_relayouts},
+    Pass{"sink_relayouts", "moves relayouts below ops, to where they meet", sink_relayouts},
+    Pass{"hoist_relayouts", "moves relayouts above pads", hoist_relayouts},
+    Pass{"recognise_hardswish", "finds hardswish in its written-out forms", recognise_hardswish},
+    Pass{"fold_affine", "folds batch norms into weights", fold_affine},
+    Pass{"fuse_pad", "lets convolutions and pools pad", fuse_pad},
+    Pass{"fuse_clamp", "lets ops clamp their results", fuse_clamp},
+};
+constexpr size_t kRepeated = 9;
+
+// Rounds are few in practice; the limit is for graphs in which relayouts advance one op a round.
+constexpr int kMostRounds = 16;
+
+std::vector<std::string_view> pass_names() {
+  std::vector<std::string_view> names;
+  for (const Pass& pass : kPasses) names.push_back(pass.name);
+  return names;
+}
+
+void check_name(const std::string& name) {
+  const auto names = pass_names();
+  if (std::ranges::find(names, name) == names.end())
+    throw UserError("there is no pass `{}`; the passes are {}", name, fmt::join(names, ", "));
+}
+
+class Run {
+ public:
+  Run(Graph& graph, const PipelineOptions& options) : graph_(graph), options_(options) {
+    for (const std::string& name : options.disabled) check_name(name);
+    if (options.stop_after) check_name(*options.stop_after);
+    for (const Pass& pass : kPasses) report_.passes.push_back({pass.name});
+    seen_.fill(-1);
+    verify(graph);
+    if (options.validate) validator_.emplace(graph);
+  }
+
+  PipelineReport run() {
+    for (int round = 0; round < kMostRounds && !stopped_; ++round) {
+      bool changed = false;
+      for (size_t i = 0; i < kRepeated && !stopped_; ++i)
+        if (seen_[i] != version_) changed = run_pass(i) || changed;
+      if (!changed) break;
+    }
+    for (size_t i = kRepeated; i < kPasses.size() && !stopped_; ++i) run_pass(i);
+    return std::move(report_);
+  }
+
+ private:
+  /// Runs a pass and what belongs to it; returns whether the graph changed.
+  bool run_pass(size_t index) {
+    const Pass& pass = kPasses[index];
+    bool changed = false;
+    if (std::ranges::find(options_.disabled, pass.name) == options_.disabled.end()) {
+      PassReport& report = report_.passes[index];
+      PassContext context(pass.name, options_.explain ? &report_.explanations : nullptr);
+      const auto start = std::chrono::steady_clock::now();
+      changed = pass.run(graph_, context);
+      report.seconds +=
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      report.rewrites += context.rewrites();
+      ++report.runs;
+    }
+    if (changed) {
+      ++version_;
+      check(pass);
+    }
+    seen_[index] = version_;
+    if (options_.on_pass) options_.on_pass(pass, graph_);
+    stopped_ = options_.stop_after == pass.name;
+    return changed;
+  }
+
+  void check(const Pass& pass) const {
+    try {
+      verify(graph_);
+    } catch (const InternalError& error) {
+      throw InternalError(fmt::format("after pass {}: {}", pass.name, error.what()));
+    }
+    if (validator_) validator_->check(graph_, pass.name);
+  }
+
+  Graph& graph_;
+  const PipelineOptions& options_;
+  PipelineReport report_;
+  std::optional<Validator> validator_;
+  // Counts the changes of the graph, so that a pass is not run again on what it has seen.
+  int version_ = 0;
+  std::array<int, kPasses.size()> seen_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+std::span<const Pass> all_passes() { return kPasses; }
+
+PipelineReport run_pipeline(Graph& graph, const PipelineOptions& options) {
+  return Run(graph, options).run();
+}
+
+}  // namespace layline

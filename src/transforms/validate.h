@@ -1,0 +1,29 @@
+// Translation validation: a graph must mean the same after a pass as before.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/tensor.h"
+
+namespace layline {
+
+/// Inputs to evaluate the graph with. Where ops only move, add and multiply they are small integers,
+/// so that a misplaced axis cannot hide in rounding; elsewhere reproducible random numbers.
+std::vector<Tensor> probes(const Graph& graph);
+
+/// Remembers what the graph gives for its probes, and compares.
+class Validator {
+ public:
+  explicit Validator(const Graph& graph);
+  /// Throws InternalError, naming `pass` and the first output that differs by more than 1e-4 of the
+  /// output's largest element.
+  void check(const Graph& graph, std::string_view pass) const;
+
+ private:
+  std::vector<Tensor> inputs_;
+  std::vector<Tensor> expected_;
+};
+
+}  // namespace layline

@@ -1,0 +1,90 @@
+#include "fixture.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/npy.h"
+#include "ir/tensor.h"
+#include "pte/writer.h"
+#include "runtime/program.h"
+
+namespace layline {
+namespace {
+
+DType dtype_of(NpyType type) {
+  switch (type) {
+    case NpyType::kFloat16: return DType::f16;
+    case NpyType::kFloat32: return DType::f32;
+    case NpyType::kFloat64: return DType::f64;
+    case NpyType::kBool: return DType::boolean;
+    case NpyType::kInt8: return DType::i8;
+    case NpyType::kUint8: return DType::u8;
+    case NpyType::kInt16: return DType::i16;
+    case NpyType::kUint16: return DType::u16;
+    case NpyType::kInt32: return DType::i32;
+    case NpyType::kInt64: return DType::i64;
+    case NpyType::kRaw16: return DType::bf16;
+  }
+  return DType::f32;
+}
+
+HostTensor read_tensor(const std::filesystem::path& path) {
+  NpyArray array = read_npy(path.string());
+  return {dtype_of(array.type), std::move(array.shape), std::move(array.bytes)};
+}
+
+Tensor as_tensor(const HostTensor& host) {
+  Shape shape(host.shape.begin(), host.shape.end());
+  return Tensor({host.dtype, shape}, host.bytes);
+}
+
+void expect_close(const HostTensor& actual, const HostTensor& expected, double tolerance) {
+  ASSERT_EQ(actual.dtype, expected.dtype);
+  ASSERT_EQ(actual.shape, expected.shape);
+  const Tensor a = as_tensor(actual), e = as_tensor(expected);
+  double largest = 1e-30, error = 0;
+  for (int64_t i = 0; i < e.count(); ++i) {
+    if (!is_float(e.dtype())) {
+      ASSERT_EQ(a.get_int(i), e.get_int(i)) << "element " << i;
+    } else if (std::isfinite(e.get(i))) {
+      largest = std::max(largest, std::abs(e.get(i)));
+      ASSERT_TRUE(std::isfinite(a.get(i))) << "element " << i << " is " << a.get(i);
+      error = std::max(error, std::abs(a.get(i) - e.get(i)));
+    } else {
+      ASSERT_TRUE(std::isnan(e.get(i)) ? std::isnan(a.get(i)) : a.get(i) == e.get(i))
+          << "element " << i << " is " << a.get(i) << " instead of " << e.get(i);
+    }
+  }
+  EXPECT_LE(error / largest, tolerance);
+}
+
+}  // namespace
+
+std::vector<std::string> all_fixtures() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(LAYLINE_TEST_DATA))
+    if (entry.path().extension() == ".pt2") names.push_back(entry.path().stem().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+void expect_outputs(const pte::Program& program, const std::string& method,
+                    const std::filesystem::path& folder, double tolerance) {
+  MemorySink sink;
+  write_program(program, sink);
+  LoadedProgram loaded = LoadedProgram::from_bytes(sink.bytes(), "the fixture", method);
+  std::vector<HostTensor> inputs(loaded.inputs().size());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (loaded.inputs()[i].kind == IoKind::tensor)
+      inputs[i] = read_tensor(folder / fmt::format("input_{}.npy", i));
+  const std::vector<HostTensor> outputs = loaded.run(inputs);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    SCOPED_TRACE(fmt::format("output {} ({})", i, loaded.outputs()[i].name));
+    expect_close(outputs[i], read_tensor(folder / fmt::format("output_{}.npy", i)), tolerance);
+  }
+}
+
+}  // namespace layline

@@ -1,0 +1,20 @@
+// Fixtures of tests/data: a model, what goes in, and what torch gets out.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "pte/program.h"
+
+namespace layline {
+
+/// Names of the fixtures, without ".pt2", sorted.
+std::vector<std::string> all_fixtures();
+
+/// Runs a method on input_K.npy of `folder` and compares with output_K.npy: floats within
+/// `tolerance` of the largest value of the output, everything else exactly.
+void expect_outputs(const pte::Program& program, const std::string& method,
+                    const std::filesystem::path& folder, double tolerance);
+
+}  // namespace layline

@@ -1,0 +1,53 @@
+// Every fixture under tests/data: compiled with every pass checked by the reference evaluator, run
+// in the real ExecuTorch runtime, compared with what torch computed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "compiler/compile.h"
+#include "fixture.h"
+
+namespace layline {
+namespace {
+
+/// What is not supported yet, and what the one message about it must say.
+const std::map<std::string, std::string> kRefused = {};
+
+double tolerance(const std::string& fixture) {
+  return fixture.starts_with("half_") ? 5e-3 : 1e-5;  // f16 has 11 bits
+}
+
+class Fixture : public testing::TestWithParam<std::string> {};
+
+TEST_P(Fixture, MatchesTorch) {
+  const std::filesystem::path base = std::filesystem::path(LAYLINE_TEST_DATA) / GetParam();
+  CompileOptions options;
+  options.verify = true;
+  const auto refused = kRefused.find(GetParam());
+  if (refused != kRefused.end()) {
+    try {
+      compile(base.string() + ".pt2", options);
+      FAIL() << "compiles now: take it off the list";
+    } catch (const UserError& error) {
+      EXPECT_NE(std::string(error.what()).find(refused->second), std::string::npos) << error.what();
+    }
+    return;
+  }
+  const Compiled compiled = compile(base.string() + ".pt2", options);
+  for (const pte::Method& method : compiled.program.methods) {
+    const bool lone = compiled.program.methods.size() == 1;
+    expect_outputs(compiled.program, method.name, lone ? base : base / method.name,
+                   tolerance(GetParam()));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Fixture, testing::ValuesIn(all_fixtures()), [](const auto& fixture) {
+  std::string name = fixture.param;
+  std::ranges::replace(name, '.', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace layline

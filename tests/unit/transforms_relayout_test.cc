@@ -1,0 +1,236 @@
+// fold_relayouts, sink_relayouts, hoist_relayouts, and what they make of whole networks.
+#include <gtest/gtest.h>
+
+#include "transforms/carry.h"
+#include "transforms_testing.h"
+
+namespace layline {
+namespace {
+
+constexpr int kSwap[] = {1, 0};
+
+TEST(FoldRelayouts, InversesCancel) {
+  Model m;
+  Value* x = m.input({1, 3, 4, 5});
+  m.output(m.from_channels_last(m.to_channels_last(x))).run({"fold_relayouts"});
+  EXPECT_EQ(m.count(Op::relayout), 0);
+  EXPECT_EQ(m.built().outputs()[0].value, x);
+}
+
+TEST(FoldRelayouts, ViewsComposeWithMovements) {
+  Model m;
+  Value* x = m.input({2, 3, 4});
+  Value* y = m.view(m.permute(m.view(x, {6, 4}), kSwap), {2, 2, 6});
+  m.output(y).run({"fold_relayouts"});
+  EXPECT_EQ(m.count(Op::relayout), 1);
+}
+
+TEST(FoldRelayouts, TwoStepsStayWhereOneCannotDo) {
+  Model m;
+  Value* x = m.permute(m.input({2, 3}), kSwap);  // [3,2], then split by 2
+  m.output(m.permute(m.view(x, {2, 3}), kSwap)).run({"fold_relayouts", "fold_relayouts"});
+  EXPECT_EQ(m.moves(), 2);
+}
+
+TEST(FoldRelayouts, SharedMovementIsNotRepeatedForAView) {
+  Model m;
+  Value* moved = m.permute(m.input({2, 3}), kSwap);
+  m.output(moved).output(m.view(moved, {6})).run({"fold_relayouts"});
+  EXPECT_EQ(m.moves(), 1);
+}
+
+TEST(FoldRelayouts, SharedMovementIsReadThroughByAnother) {
+  Model m;
+  Value* moved = m.permute(m.input({2, 3}), kSwap);
+  m.output(moved).output(m.permute(moved, kSwap)).run({"fold_relayouts"});
+  EXPECT_EQ(m.moves(), 1);
+  EXPECT_EQ(m.built().outputs()[1].value, m.built().inputs()[0].value);
+}
+
+TEST(SinkRelayouts, BelowElementwiseOps) {
+  Model m;
+  Value* a = m.from_channels_last(m.input({1, 4, 5, 3}));
+  Value* b = m.from_channels_last(m.input({1, 4, 5, 3}));
+  m.output(m.relu(m.binary(Op::add, a, b))).run({"sink_relayouts"});
+  EXPECT_EQ(m.moves(), 1);
+  EXPECT_EQ(m.built().outputs()[0].value->def()->op(), Op::relayout);
+}
+
+TEST(SinkRelayouts, ConstantsAndBroadcastOperandsFollow) {
+  Model m;
+  Value* x = m.from_channels_last(m.input({1, 4, 5, 3}));
+  x = m.binary(Op::mul, x, m.weights({3, 1, 1}));
+  x = m.binary(Op::add, x, m.weights({3, 4, 5}));
+  x = m.binary(Op::mul, m.number(2), x);
+  x = m.binary(Op::mul, x, m.input({1, 3, 1, 1}));  // only its shape changes
+  x = m.binary(Op::sub, m.weights({5}), x);
+  m.output(x).run({"sink_relayouts"});
+  EXPECT_EQ(m.moves(), 1);
+  EXPECT_EQ(m.built().outputs()[0].value->def()->op(), Op::relayout);
+}
+
+TEST(SinkRelayouts, StaysWhereOperandsDisagree) {
+  Model m;
+  Value* a = m.from_channels_last(m.input({1, 4, 4, 4}));
+  m.output(m.binary(Op::add, a, m.input({1, 4, 4, 4}))).run({"sink_relayouts"});
+  EXPECT_EQ(m.moves(), 1);
+  EXPECT_EQ(m.built().outputs()[0].value->def()->op(), Op::add);
+  EXPECT_FALSE(m.explanations().empty());
+}
+
+TEST(SinkRelayouts, StaysWhereTheMovedValueIsAnOutput) {
+  Model m;
+  Value* a = m.from_channels_last(m.input({1, 4, 5, 3}));
+  m.output(a).output(m.relu(a)).run({"sink_relayouts"});
+  EXPECT_EQ(m.moves(), 1);
+}
+
+TEST(SinkRelayouts, DoesNotBreakBroadcastAcrossAMergedAxis) {
+  Model m;
+  Value* x = m.input({3, 2, 4});
+  const Relayout merge = Relayout::from_factors({3, 2, 4}, {3, 2, 4}, {1, 0, 2}, {6, 4});
+  m.output(m.binary(Op::add, m.relayout(x, merge), m.weights({6, 1}))).run_all();
+  EXPECT_EQ(m.moves(), 1);
+}
+
+TEST(SinkRelayouts, BelowOpsAlongAxes) {
+  const auto sinks = [](auto&& make) {
+    Model m;
+    Value* x = m.from_channels_last(m.input({2, 4, 5, 3}));
+    m.output(make(m, x)).run({"sink_relayouts"});
+    const Value* y = m.built().outputs()[0].value;
+    return y->def()->is(Op::relayout);
+  };
+  EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.slice(x, 1, 1, 2); }));
+  EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.slice(x, 2, 1, 2, 2); }));
+  EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.concat({x, x, m.weights({2, 3, 4, 5})}, 1); }));
+  EXPECT_TRUE(sinks([](Model& m, Value* x) {
+    return m.add(Op::pad, {x}, PadAttrs{{0, 1, 0, 2}, {0, 0, 3, 0}, PadMode::constant, 0.5});
+  }));
+  EXPECT_TRUE(sinks([](Model& m, Value* x) {
+    return m.add(Op::pad, {x}, PadAttrs{{0, 0, 1, 2}, {0, 0, 3, 0}, PadMode::reflect, 0});
+  }));
+  EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.add(Op::flip, {x}, AxesAttrs{{1, 3}}); }));
+  EXPECT_TRUE(
+      sinks([](Model& m, Value* x) { return m.add(Op::roll, {x}, RollAttrs{{3, 1}, {1, 2}}); }));
+  EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.add(Op::softmax, {x}, AxisAttrs{1}); }));
+  EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.add(Op::cumsum, {x}, AxisAttrs{2}); }));
+  EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.add(Op::reduce_max, {x}, AxesAttrs{{1}}); }));
+  EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.add(Op::argmax, {x}, AxisAttrs{2}); }));
+  EXPECT_FALSE(sinks([](Model& m, Value* x) { return m.expand(x, {7, 2, 3, 4, 5}); }));
+}
+
+TEST(SinkRelayouts, BelowOpsAlongAxesOfASplitTensor) {
+  // [2,6,8] to [2,2,8,3]: the last axis of the source is the third of the target, 6 is split.
+  const Relayout split = Relayout::from_factors({2, 6, 8}, {2, 3, 2, 8}, {0, 2, 3, 1}, {2, 2, 8, 3});
+  const auto sinks = [&](auto&& make) {
+    Model m;
+    Value* x = m.relayout(m.input({2, 6, 8}), split);
+    m.output(make(m, x)).run({"sink_relayouts"});
+    return m.built().outputs()[0].value->def()->is(Op::relayout);
+  };
+  EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.slice(x, 2, 1, 3, 2); }));
+  EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.concat({x, x}, 2); }));
+  EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.add(Op::reduce_sum, {x}, AxesAttrs{{0, 2}}); }));
+  EXPECT_FALSE(sinks([](Model& m, Value* x) { return m.slice(x, 1, 1, 1); }));
+  EXPECT_FALSE(sinks([](Model& m, Value* x) { return m.add(Op::softmax, {x}, AxisAttrs{3}); }));
+}
+
+TEST(SinkRelayouts, GlobalMeanLeavesAView) {
+  Model m;
+  Value* x = m.from_channels_last(m.input({2, 4, 5, 3}));
+  m.output(m.add(Op::reduce_mean, {x}, AxesAttrs{{2, 3}})).run({"sink_relayouts"});
+  EXPECT_EQ(m.moves(), 0);
+}
+
+TEST(HoistRelayouts, AboveThePadOfAConvolution) {
+  Model m;
+  Value* x = m.input({1, 3, 6, 6});
+  Value* padded = m.add(Op::pad, {x}, PadAttrs{{0, 0, 1, 1}, {0, 0, 2, 2}, PadMode::constant, 0});
+  m.output(m.conv(m.to_channels_last(padded), 4, 3)).run({"hoist_relayouts", "sink_relayouts"});
+  EXPECT_EQ(m.only(Op::conv)->operand(0)->def()->op(), Op::pad);
+  m.run_all();
+  EXPECT_EQ(m.count(Op::pad), 0);
+  EXPECT_EQ(m.only(Op::conv)->attrs<ConvAttrs>().high, (Ints{2, 2}));
+}
+
+TEST(Carry, TargetSizes) {
+  const Relayout nchw = Relayout::permute({1, 4, 5, 3}, std::vector<int>{0, 3, 1, 2});
+  const auto pooled = with_target_sizes(nchw, {1, 3, 1, 1});
+  ASSERT_TRUE(pooled);
+  EXPECT_EQ(pooled->source(), (Shape{1, 1, 1, 3}));
+  EXPECT_TRUE(pooled->is_view());
+}
+
+// ---- Networks ----
+
+TEST(Networks, ConvolutionsKeepOneRelayoutAtEachBorder) {
+  Model m;
+  Value* x = m.input({1, 3, 6, 6});
+  for (int i = 0; i < 4; ++i) x = m.relu(m.batch_norm(m.conv_nchw(x, 4, 3, 1)));
+  m.output(x).run_all();
+  EXPECT_EQ(m.moves(), 2);
+  EXPECT_EQ(m.work(), 2 + 4);  // every batch norm and every relu is gone
+}
+
+TEST(Networks, ResidualBlocks) {
+  Model m;
+  Value* x = m.relu(m.conv_nchw(m.input({1, 3, 6, 6}), 4));
+  for (int i = 0; i < 3; ++i) {
+    Value* y = m.relu(m.batch_norm(m.conv_nchw(x, 4, 3, 1)));
+    y = m.batch_norm(m.conv_nchw(y, 4));
+    x = m.relu(m.binary(Op::add, y, x));
+  }
+  x = m.add(Op::reduce_mean, {x}, AxesAttrs{{2, 3}});
+  x = m.add(Op::linear, {m.view(x, {1, 4}), m.weights({10, 4}), m.weights({10})}, LinearAttrs{});
+  m.output(x).run_all();
+  EXPECT_EQ(m.moves(), 1);
+  EXPECT_EQ(m.work(), 1 + 7 + 3 + 1 + 1);
+}
+
+TEST(Networks, DenseBlocks) {
+  Model m;
+  std::vector<Value*> parts = {m.conv_nchw(m.input({1, 3, 6, 6}), 4)};
+  for (int i = 0; i < 4; ++i) {
+    Value* all = m.concat(std::vector<Value*>(parts), 1);
+    parts.push_back(m.conv_nchw(m.relu(m.batch_norm(all)), 2));
+  }
+  m.output(m.add(Op::reduce_mean, {m.concat(parts, 1)}, AxesAttrs{{2, 3}})).run_all();
+  EXPECT_EQ(m.moves(), 1);
+}
+
+TEST(Networks, SqueezeAndExcite) {
+  Model m;
+  Value* x = m.input({2, 3, 6, 6});
+  for (int i = 0; i < 2; ++i) {
+    x = m.add(Op::hardswish, {m.conv_nchw(x, 4)});
+    Value* gate = m.add(Op::reduce_mean, {x}, AxesAttrs{{2, 3}});
+    gate = m.add(Op::sigmoid, {m.conv_nchw(m.relu(m.conv_nchw(gate, 2)), 4)});
+    x = m.binary(Op::mul, x, gate);
+  }
+  m.output(x).run_all();
+  EXPECT_EQ(m.moves(), 2);
+  EXPECT_EQ(m.count(Op::clamp), 0);
+}
+
+TEST(Networks, BatchNormOfAPooledValueFoldsThroughTheView) {
+  Model m;
+  Value* x = m.add(Op::reduce_mean, {m.conv_nchw(m.input({1, 3, 6, 6}), 4)}, AxesAttrs{{2, 3}});
+  m.output(m.relu(m.batch_norm(m.conv_nchw(x, 4)))).run_all();
+  EXPECT_EQ(m.count(Op::mul) + m.count(Op::add) + m.count(Op::clamp), 0);
+}
+
+TEST(Networks, ChannelShuffle) {
+  Model m;
+  Value* x = m.input({1, 4, 4, 4});
+  for (int i = 0; i < 2; ++i) {
+    Value* y = m.relu(m.conv_nchw(m.slice(x, 1, 2, 2), 2));
+    x = m.concat({m.slice(x, 1, 0, 2), y}, 1);
+    const int swap[] = {0, 2, 1, 3, 4};
+    x = m.view(m.permute(m.view(x, {1, 2, 2, 4, 4}), swap), {1, 4, 4, 4});
+  }
+  m.output(x).run_all();
+}
+
+}  // namespace
+}  // namespace layline
