@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test asan debug bench zoo format lint clean setup help
+.PHONY: build demo test asan debug bench micro-bench zoo zoo-check format lint clean setup help
 
 build: setup build/build.ninja ## compile layline: build/layline
 	cmake --build build -j $(JOBS)
@@ -23,12 +23,18 @@ asan: setup build-asan/build.ninja ## every test again, under address and undefi
 debug: setup build-debug/build.ninja ## an unoptimised build with debug information, in build-debug
 	cmake --build build-debug -j $(JOBS)
 
-bench: build ## build and run the benchmarks
-	cmake --build build -j $(JOBS) --target benchmarks
-	scripts/bench
+bench: build ## measure the zoo (or MODELS="NAME...") into docs/benchmarks.md
+	scripts/bench $(MODELS)
 
-zoo: build ## export the model zoo with torch, compile it, compare with torch
+micro-bench: build ## build and run the micro-benchmarks
+	cmake --build build -j $(JOBS) --target benchmarks
+	scripts/micro-bench
+
+zoo: ## export the model zoo with torch, into zoo/
 	scripts/zoo
+
+zoo-check: build ## compile and run the zoo (or MODELS="NAME..."), compare with torch
+	scripts/zoo-check $(MODELS)
 
 format: ## rewrite every source file in the house style
 	scripts/setup clang-format
@@ -47,7 +53,7 @@ setup: ## install what the build needs (the other targets do this first)
 	@scripts/setup
 
 help: ## this list
-	@sed -nE 's/^([a-z]+):[^#]*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 # Configured once; from then on the build itself notices changes of the CMake files.
 build/build.ninja: | setup

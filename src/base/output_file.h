@@ -20,6 +20,8 @@ class OutputFile {
   /// Without a commit(), removes the temporary file; the target is as it was before.
   ~OutputFile();
 
+  /// Says how many bytes are to come, if that is known: writing them is then faster.
+  void reserve(uint64_t bytes);
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
   /// Appends zeros until position() is a multiple of `alignment`, a power of two.

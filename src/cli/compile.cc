@@ -91,8 +91,9 @@ CompileOptions parse_options(const CompileArguments& arguments) {
 
 bool same_file(const std::string& a, const std::string& b) {
   std::error_code error_a, error_b;
-  const fs::path path_a = fs::weakly_canonical(a, error_a);
-  const fs::path path_b = fs::weakly_canonical(b, error_b);
+  // Made absolute first: weakly_canonical leaves a relative path as it is if nothing is there.
+  const fs::path path_a = fs::weakly_canonical(fs::absolute(a, error_a), error_a);
+  const fs::path path_b = fs::weakly_canonical(fs::absolute(b, error_b), error_b);
   return !error_a && !error_b && path_a == path_b;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "base/output_file.h"
@@ -13,6 +14,7 @@ class FileSink : public ByteSink {
  public:
   /// Does not commit `file`, which must outlive the sink.
   explicit FileSink(OutputFile& file) : file_(file) {}
+  void expect(uint64_t bytes) override { file_.reserve(bytes); }
   void write(std::span<const std::byte> bytes) override { file_.write(bytes); }
 
  private:

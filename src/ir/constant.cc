@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <string_view>
 
 #include "base/error.h"
@@ -14,15 +15,56 @@ namespace {
 
 // Constants up to this size are hashed whole.
 constexpr size_t kSampleBytes = 4096;
+// What is scaled and moved at a time: a piece and its two copies stay in the second-level cache.
+constexpr size_t kPieceBytes = size_t{1} << 17;
 
+using Bytes = std::span<const std::byte>;
 
-void scale(std::span<const std::byte> in, float factor, std::span<std::byte> out) {
-  for (size_t i = 0; i < in.size(); i += sizeof(float)) {
-    float value;
-    std::memcpy(&value, &in[i], sizeof value);
-    value *= factor;
-    std::memcpy(&out[i], &value, sizeof value);
+bool equal(Bytes a, Bytes b) {
+  if (a.size() != b.size()) return false;
+  return a.data() == b.data() || std::memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+void scale(Bytes in, float factor, std::byte* out) {
+  // A fixed number of lanes is what makes the compiler use vectors.
+  constexpr size_t kLanes = 16;
+  std::array<float, kLanes> lanes;
+  while (!in.empty()) {
+    const size_t size = std::min(in.size(), sizeof lanes);
+    if (size == sizeof lanes) {
+      std::memcpy(lanes.data(), in.data(), sizeof lanes);
+      for (float& lane : lanes) lane *= factor;
+      std::memcpy(out, lanes.data(), sizeof lanes);
+    } else {
+      std::memcpy(lanes.data(), in.data(), size);
+      for (size_t i = 0; i < size / sizeof(float); ++i) lanes[i] *= factor;
+      std::memcpy(out, lanes.data(), size);
+    }
+    in = in.subspan(size);
+    out += size;
   }
+}
+
+/// Scales the bytes of `stored` from `begin` to `end`, each row by its own factor.
+void scale_rows(Bytes stored, std::span<const float> factors, size_t begin, size_t end,
+                std::byte* out) {
+  const size_t row_bytes = stored.size() / factors.size();
+  while (begin < end) {
+    const size_t row = begin / row_bytes;
+    const size_t size = std::min(end, (row + 1) * row_bytes) - begin;
+    scale(stored.subspan(begin, size), factors[row], out);
+    begin += size;
+    out += size;
+  }
+}
+
+/// A relayout whose outermost digit stays outermost moves every value of that digit alike: this is
+/// what it does to `count` of them.
+Relayout leading_part(const Relayout& relayout, int64_t count) {
+  std::vector<Dim> factors = relayout.factors();
+  factors[0] = count;
+  const Shape flat = {element_count(factors)};
+  return Relayout::from_factors(flat, std::move(factors), relayout.order(), flat);
 }
 
 /// Whether the outermost digit, of size `rows`, is the same before and after.
@@ -90,37 +132,51 @@ Constant Constant::scaled_rows(std::span<const float> factors) const {
   return result;
 }
 
+void Constant::stream(const std::function<void(Bytes)>& write) const {
+  if (stored_.empty()) return;
+  const bool moves = !pending_.is_view();
+  if (!moves && !row_factors_) return write(stored_);
+
+  // Blocks that move within themselves: a convolution's filters, or everything at once.
+  const size_t element = byte_size(dtype_);
+  size_t blocks = 1;
+  if (!moves) {
+    blocks = stored_.size() / element;
+  } else if (pending_.order()[0] == 0) {
+    blocks = static_cast<size_t>(pending_.factors()[0].value());
+  }
+  const size_t block_bytes = stored_.size() / blocks;
+  const size_t blocks_a_piece = std::clamp<size_t>(kPieceBytes / block_bytes, 1, blocks);
+  const size_t piece_bytes = blocks_a_piece * block_bytes;
+
+  const auto scaled = std::make_unique_for_overwrite<std::byte[]>(row_factors_ ? piece_bytes : 0);
+  const auto moved = std::make_unique_for_overwrite<std::byte[]>(moves ? piece_bytes : 0);
+  Relayout movement = pending_;
+  for (size_t begin = 0, moved_blocks = blocks; begin < stored_.size(); begin += piece_bytes) {
+    Bytes piece = stored_.subspan(begin, std::min(piece_bytes, stored_.size() - begin));
+    if (row_factors_) {
+      scale_rows(stored_, *row_factors_, begin, begin + piece.size(), scaled.get());
+      piece = {scaled.get(), piece.size()};
+    }
+    if (moves) {
+      if (const size_t count = piece.size() / block_bytes; count != moved_blocks) {
+        movement = leading_part(pending_, static_cast<int64_t>(count));
+        moved_blocks = count;
+      }
+      apply(movement, piece, {moved.get(), piece.size()}, element);
+      piece = {moved.get(), piece.size()};
+    }
+    write(piece);
+  }
+}
+
 void Constant::materialise(std::span<std::byte> out) const {
   LAYLINE_ASSERT(out.size() == stored_.size(), "materialising {} bytes into {}", stored_.size(),
                  out.size());
-  if (stored_.empty()) return;
-  if (!row_factors_) return apply(pending_, stored_, out, byte_size(dtype_));
-
-  const std::vector<float>& factors = *row_factors_;
-  const size_t row_bytes = stored_.size() / factors.size();
-  auto row = [&](auto span, size_t i) { return span.subspan(i * row_bytes, row_bytes); };
-  const auto& moved = pending_.factors();
-  const Dim rows = static_cast<int64_t>(factors.size());
-  if (pending_.is_view()) {
-    for (size_t i = 0; i < factors.size(); ++i) scale(row(stored_, i), factors[i], row(out, i));
-  } else if (moved[0] == rows && pending_.order()[0] == 0) {
-    // Rows stay where they are (a convolution's filters): scale and reorder one at a time, in cache.
-    std::vector<int> order(pending_.order().begin() + 1, pending_.order().end());
-    for (int& factor : order) --factor;
-    const Shape row_shape = {static_cast<int64_t>(row_bytes / sizeof(float))};
-    const Relayout within = Relayout::from_factors(
-        row_shape, std::vector<Dim>(moved.begin() + 1, moved.end()), std::move(order), row_shape);
-    std::vector<std::byte> scaled(row_bytes);
-    for (size_t i = 0; i < factors.size(); ++i) {
-      scale(row(stored_, i), factors[i], scaled);
-      apply(within, scaled, row(out, i), sizeof(float));
-    }
-  } else {
-    std::vector<std::byte> scaled(stored_.size());
-    for (size_t i = 0; i < factors.size(); ++i)
-      scale(row(stored_, i), factors[i], row(std::span(scaled), i));
-    apply(pending_, scaled, out, sizeof(float));
-  }
+  stream([&out](Bytes piece) {
+    std::memcpy(out.data(), piece.data(), piece.size());
+    out = out.subspan(piece.size());
+  });
 }
 
 std::vector<std::byte> Constant::bytes() const {
@@ -131,18 +187,15 @@ std::vector<std::byte> Constant::bytes() const {
 
 bool Constant::operator==(const Constant& other) const {
   return dtype_ == other.dtype_ && pending_ == other.pending_ &&
-         std::ranges::equal(row_factors(), other.row_factors()) &&
-         (stored_.data() == other.stored_.data() ? stored_.size() == other.stored_.size()
-                                                 : std::ranges::equal(stored_, other.stored_));
+         std::ranges::equal(row_factors(), other.row_factors()) && equal(stored_, other.stored_);
 }
 
 bool Constant::same_bytes(const Constant& other) const {
   if (stored_.size() != other.stored_.size()) return false;
-  const bool same_work = pending_.moves_like(other.pending_) && byte_size(dtype_) == byte_size(other.dtype_) &&
+  const bool same_work = pending_.moves_like(other.pending_) &&
+                         byte_size(dtype_) == byte_size(other.dtype_) &&
                          std::ranges::equal(row_factors(), other.row_factors());
-  if (same_work)
-    return stored_.data() == other.stored_.data() || std::ranges::equal(stored_, other.stored_);
-  return bytes() == other.bytes();
+  return same_work ? equal(stored_, other.stored_) : equal(bytes(), other.bytes());
 }
 
 size_t Constant::sample_hash() const {
@@ -158,7 +211,7 @@ size_t Constant::sample_hash() const {
   auto end = [&](size_t offset, float factor) {
     std::array<std::byte, 8> sample{};
     std::memcpy(sample.data(), &stored_[offset], element);
-    if (row_factors_) scale(std::span(sample).first(element), factor, std::span(sample).first(element));
+    if (row_factors_) scale(std::span(sample).first(element), factor, sample.data());
     return std::hash<std::string_view>{}({reinterpret_cast<const char*>(sample.data()), element});
   };
   const size_t front = end(0, row_factors_ ? row_factors_->front() : 1);

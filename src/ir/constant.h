@@ -1,9 +1,10 @@
 // Constants: bytes that usually stay where they are, in the mapped model file, together with what
-// has yet to happen to them. Nothing is copied until the program is written: `materialise` then
-// scales and reorders each weight once, straight into its final place.
+// has yet to happen to them. Nothing is copied until the program is written: `stream` then scales and
+// reorders each weight once, a piece at a time, on its way into the file.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -32,7 +33,10 @@ class Constant {
   /// The f32 constant whose row i, along the leading axis of shape(), is multiplied by factors[i].
   Constant scaled_rows(std::span<const float> factors) const;
 
-  /// Writes the constant, row-major over shape(), into `out` (byte_count() bytes).
+  /// Gives the constant, row-major over shape(), to `write` as consecutive pieces: in one, straight
+  /// from where it is stored, if nothing is pending.
+  void stream(const std::function<void(std::span<const std::byte>)>& write) const;
+  /// The same into `out` (byte_count() bytes).
   void materialise(std::span<std::byte> out) const;
   std::vector<std::byte> bytes() const;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -11,12 +12,15 @@ namespace layline {
 class ByteSink {
  public:
   virtual ~ByteSink() = default;
+  /// Called once, before the first write, by a writer that knows how many bytes it will write.
+  virtual void expect(uint64_t /*bytes*/) {}
   virtual void write(std::span<const std::byte> bytes) = 0;
 };
 
 /// Collects everything in memory.
 class MemorySink : public ByteSink {
  public:
+  void expect(uint64_t bytes) override { bytes_.reserve(bytes); }
   void write(std::span<const std::byte> bytes) override {
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
   }

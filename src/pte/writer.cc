@@ -312,6 +312,7 @@ void write_program(const Program& program, ByteSink& sink) {
       layout.segments.empty() ? 0 : align_up(program_size, kSegmentAlignment);
   const auto root = flatbuffers::ReadScalar<uint32_t>(flatbuffer.data()) + kHeaderSize;
 
+  sink.expect(layout.segments.empty() ? program_size : segment_base + layout.size);
   CountingSink out(sink);
   out.write_little_endian(root, 4);
   out.write(flatbuffer.subspan(4, 4));

@@ -31,9 +31,7 @@ uint32_t ConstantPool::add_tensor(const Constant& data) {
 
 pte::DataSource data_source(const Constant& data) {
   return {data.byte_count(), [data](ByteSink& sink) {
-            if (data.pending().is_view() && data.row_factors().empty()) return sink.write(data.stored());
-            const std::vector<std::byte> bytes = data.bytes();
-            sink.write(bytes);
+            data.stream([&sink](std::span<const std::byte> piece) { sink.write(piece); });
           }};
 }
 

@@ -35,7 +35,7 @@ class ConstantPool {
   uint64_t byte_count_ = 0;
 };
 
-/// Streams a constant into a program: straight from where it is stored if nothing is pending.
+/// A constant as data of a program.
 pte::DataSource data_source(const Constant& data);
 
 }  // namespace layline

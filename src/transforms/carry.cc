@@ -113,8 +113,10 @@ std::optional<Carried> carry_elementwise(const Node& node, const Relayout& relay
   Carried carried{{}, node.attributes(), relayout};
   for (const Value* operand : node.operands()) {
     const Shape& shape = operand->shape();
-    if (element_count(shape).is_one() && shape.size() <= relayout.source().size()) {
-      carried.operands.push_back(Relayout::identity(shape));  // broadcasts to anything
+    const bool broadcasts_anyway = element_count(shape).is_one() && shape != relayout.target() &&
+                                   shape.size() <= relayout.source().size();
+    if (broadcasts_anyway) {
+      carried.operands.push_back(Relayout::identity(shape));
     } else if (auto moved = back.for_broadcast(shape)) {
       carried.operands.push_back(*std::move(moved));
     } else {

@@ -2,7 +2,8 @@
 // convolution or linear op beside them: how batch norms disappear.
 //
 //   after:   (W x + b) * s + t  =  (s W) x + (s b + t)
-//   before:  W (x * s + t) + b  =  (W s) x + (W t + b), the addition only where the op pads nothing,
+//   before:  W (x * s + t) + b  =  (W s) x + (W t + b), the addition only where the op pads
+//   nothing,
 //            because padding is zero after the addition
 //
 // Exact in real arithmetic. Scaled rows of a weight stay a view of the mapped file; a weight is
@@ -181,8 +182,7 @@ void each_weight(const Node& op, auto&& visit) {
   const int64_t row = element_count(shape).value() / std::max<int64_t>(outputs, 1);
   for (int64_t position = 0; position < outputs * row; ++position) {
     const int64_t output = position / row;
-    visit(position, output,
-          output / outputs_of_group * group_inputs + position % group_inputs);
+    visit(position, output, output / outputs_of_group * group_inputs + position % group_inputs);
   }
 }
 
@@ -210,8 +210,7 @@ bool fold_before(Graph& graph, Node* op, PassContext& context) {
   if (!is_foldable(op) || weight_of(*op).byte_count() > kMostRewrittenBytes) return false;
   Value* read = op->operand(0);
   Value* mapped = relayout_of(read) && read->has_one_use() ? read->def()->operand(0) : read;
-  const Relayout relayout =
-      mapped == read ? Relayout::identity(read->shape()) : *relayout_of(read);
+  const Relayout relayout = mapped == read ? Relayout::identity(read->shape()) : *relayout_of(read);
   if (mapped->def() == nullptr || !mapped->has_one_use()) return false;
   const auto map = affine(*mapped->def(), relayout);
   if (!map || map->scale.empty() || !mapped->def()->attrs<BinaryAttrs>().bounds.unbounded())

@@ -37,8 +37,7 @@ bool fold_relayouts(Graph& graph, PassContext& context) {
     if (!is_worth_it(operand, *second, *composed)) continue;
     context.rewrite(*node, "with {} before it is {}", operand->name(),
                     composed->is_identity() ? "nothing" : to_string(*composed));
-    replace(graph, node,
-            BuildBefore(graph, node).relayout(operand->def()->operand(0), *composed));
+    replace(graph, node, BuildBefore(graph, node).relayout(operand->def()->operand(0), *composed));
     changed = true;
   }
   return changed;

@@ -1,18 +1,9 @@
-// Lets the op that computes a value clamp it too, and makes successive clamps one.
-#include <algorithm>
-
+// Lets the op that computes a value clamp it too.
 #include "transforms/passes.h"
 #include "transforms/rewrite.h"
 
 namespace layline {
 namespace {
-
-/// A clamp to `first` and then to `second`. Where they do not overlap, or a minimum exceeds its
-/// maximum, only one number is left; as in torch, the maximum wins.
-Bounds both(const Bounds& first, const Bounds& second) {
-  const auto clamp = [&](double x) { return std::min(std::max(x, second.min), second.max); };
-  return {clamp(std::min(first.min, first.max)), clamp(first.max)};
-}
 
 /// The bounds among the attributes, or null.
 Bounds* bounds_of(Attributes& attributes) {
@@ -38,7 +29,7 @@ bool fuse_clamp(Graph& graph, PassContext& context) {
     Attributes attributes = x->def()->attributes();
     Bounds* bounds = bounds_of(attributes);
     if (bounds == nullptr) continue;
-    *bounds = both(*bounds, node->attrs<ClampAttrs>().bounds);
+    *bounds = clamped_twice(*bounds, node->attrs<ClampAttrs>().bounds);
     context.rewrite(*node, "{} clamps to [{}, {}]", x->name(), bounds->min, bounds->max);
     const BuildBefore build(graph, node, x->def()->origin());
     const auto operands = x->def()->operands();

@@ -1,5 +1,5 @@
-// Lets a convolution pad its input with zeros itself, and a max pool with minus infinity. An average
-// pool divides by the number of elements inside its input, which padding would change.
+// Lets a convolution pad its input with zeros itself, and a max pool with minus infinity. An
+// average pool divides by the number of elements inside its input, which padding would change.
 #include <algorithm>
 #include <limits>
 
@@ -10,7 +10,8 @@
 namespace layline {
 namespace {
 
-/// Adds the pad's sizes to those of the window op. False where the batch or the channels are padded.
+/// Adds the pad's sizes to those of the window op. False where the batch or the channels are
+/// padded.
 bool add_padding(const PadAttrs& pad, Ints& low, Ints& high) {
   if (pad.low.front() != 0 || pad.high.front() != 0 || pad.low.back() != 0 || pad.high.back() != 0)
     return false;

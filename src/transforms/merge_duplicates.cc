@@ -20,10 +20,8 @@ class Hash {
     for (const SymbolId symbol : dim.symbols()) add(size_t{symbol});
   }
   template <typename T>
-    requires std::is_enum_v<T> || std::is_integral_v<T>
-  void add(T number) {
-    add(static_cast<size_t>(number));
-  }
+  requires std::is_enum_v<T> || std::is_integral_v<T>
+  void add(T number) { add(static_cast<size_t>(number)); }
   void add(double number) { add(std::hash<double>{}(number)); }
   void add(const Bounds& bounds) {
     add(bounds.min);

@@ -28,6 +28,7 @@ constexpr std::array kPasses = {
     Pass{"fuse_clamp", "lets ops clamp their results", fuse_clamp},
 };
 constexpr size_t kRepeated = 9;
+static_assert(kPasses[kRepeated].name == "fuse_pad");
 
 // Rounds are few in practice; the limit is for graphs in which relayouts advance one op a round.
 constexpr int kMostRounds = 16;

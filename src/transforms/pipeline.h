@@ -17,15 +17,15 @@ namespace layline {
 std::span<const Pass> all_passes();
 
 struct PipelineOptions {
-  std::vector<std::string> disabled;
+  std::vector<std::string> disabled = {};
   /// The pass after whose first run to stop.
-  std::optional<std::string> stop_after;
+  std::optional<std::string> stop_after = {};
   /// Keep explanations.
   bool explain = false;
   /// Evaluate the graph before and after each pass and compare (slow).
   bool validate = false;
   /// Called after each run of a pass.
-  std::function<void(const Pass&, const Graph&)> on_pass;
+  std::function<void(const Pass&, const Graph&)> on_pass = {};
 };
 
 struct PassReport {

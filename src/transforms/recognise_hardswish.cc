@@ -27,8 +27,8 @@ struct Product {
   double scale = 1;
 };
 
-/// Multiplies `value` into the product, opening the multiplications that it is made of. More factors
-/// than the pattern has are not collected.
+/// Multiplies `value` into the product, opening the multiplications that it is made of. More
+/// factors than the pattern has are not collected.
 void multiply(Value* value, Product& product, bool is_root) {
   const Node* node = value->def();
   const bool is_product = node != nullptr && (node->is(Op::mul) || node->is(Op::div)) &&
@@ -72,7 +72,8 @@ std::optional<Line> line(Value* value) {
   return Line{x, 1, shift};
 }
 
-/// Whether `gate` times `scale` is clamp(x + 3, 0, 6) / 6. The clamp may be fused into the addition.
+/// Whether `gate` times `scale` is clamp(x + 3, 0, 6) / 6. The clamp may be fused into the
+/// addition.
 bool is_gate(Value* gate, const Value* x, double scale) {
   const Node* node = gate->def();
   if (node == nullptr) return false;
@@ -93,7 +94,8 @@ bool is_gate(Value* gate, const Value* x, double scale) {
 bool recognise_hardswish(Graph& graph, PassContext& context) {
   bool changed = false;
   for (Node* node : graph) {
-    if (!(node->is(Op::mul) || node->is(Op::div)) || node->result()->dtype() != DType::f32) continue;
+    if (!(node->is(Op::mul) || node->is(Op::div)) || node->result()->dtype() != DType::f32)
+      continue;
     Product product;
     multiply(node->result(), product, true);
     if (product.factors.size() != 2) continue;

@@ -49,4 +49,11 @@ std::optional<double> uniform_value(const Value* value) {
   return tensor.get(0);
 }
 
+Bounds clamped_twice(const Bounds& first, const Bounds& second) {
+  // Where the two do not overlap, or a minimum exceeds its maximum, only one number is left; as in
+  // torch, the maximum wins.
+  const auto clamp = [&](double x) { return std::min(std::max(x, second.min), second.max); };
+  return {clamp(std::min(first.min, first.max)), clamp(first.max)};
+}
+
 }  // namespace layline

@@ -34,6 +34,9 @@ const Relayout* relayout_of(const Value* value);
 /// too many to look at.
 std::optional<double> uniform_value(const Value* value);
 
+/// A clamp to `first` and then to `second`, as one.
+Bounds clamped_twice(const Bounds& first, const Bounds& second);
+
 inline bool has_one_element(const Value* value) { return element_count(value->shape()).is_one(); }
 
 }  // namespace layline

@@ -128,8 +128,13 @@ Value* simplify_convert(const Builder&, const Node& node) {
   return if_same_type(node, node.operand(0));
 }
 
-Value* simplify_clamp(const Builder&, const Node& node) {
-  return node.attrs<ClampAttrs>().bounds.unbounded() ? node.operand(0) : nullptr;
+Value* simplify_clamp(const Builder& build, const Node& node) {
+  const Bounds& bounds = node.attrs<ClampAttrs>().bounds;
+  if (bounds.unbounded()) return node.operand(0);
+  const Node* inner = node.operand(0)->def();
+  if (inner == nullptr || !inner->is(Op::clamp)) return nullptr;
+  const Bounds both = clamped_twice(inner->attrs<ClampAttrs>().bounds, bounds);
+  return build.clamp(inner->operand(0), both.min, both.max);
 }
 
 using Rule = Value*(const Builder&, const Node&);
@@ -139,29 +144,44 @@ Rule* rule_of(Op op) {
     case Op::add:
     case Op::sub:
     case Op::mul:
-    case Op::div: return simplify_arithmetic;
+    case Op::div:
+      return simplify_arithmetic;
     case Op::minimum:
-    case Op::maximum: return simplify_extremum;
-    case Op::expand: return simplify_expand;
-    case Op::slice: return simplify_slice;
-    case Op::pad: return simplify_pad;
-    case Op::flip: return simplify_flip;
-    case Op::roll: return simplify_roll;
-    case Op::concat: return simplify_concat;
-    case Op::neg: return simplify_neg;
-    case Op::convert: return simplify_convert;
-    case Op::clamp: return simplify_clamp;
+    case Op::maximum:
+      return simplify_extremum;
+    case Op::expand:
+      return simplify_expand;
+    case Op::slice:
+      return simplify_slice;
+    case Op::pad:
+      return simplify_pad;
+    case Op::flip:
+      return simplify_flip;
+    case Op::roll:
+      return simplify_roll;
+    case Op::concat:
+      return simplify_concat;
+    case Op::neg:
+      return simplify_neg;
+    case Op::convert:
+      return simplify_convert;
+    case Op::clamp:
+      return simplify_clamp;
     case Op::max_pool:
-    case Op::avg_pool: return simplify_pool;
-    case Op::resize: return simplify_resize;
+    case Op::avg_pool:
+      return simplify_pool;
+    case Op::resize:
+      return simplify_resize;
     case Op::reduce_sum:
     case Op::reduce_mean:
     case Op::reduce_max:
     case Op::reduce_min:
     case Op::reduce_prod:
     case Op::reduce_any:
-    case Op::reduce_all: return simplify_reduce;
-    default: return nullptr;
+    case Op::reduce_all:
+      return simplify_reduce;
+    default:
+      return nullptr;
   }
 }
 

@@ -1,10 +1,11 @@
 // Moves relayouts below the ops that read them, where the op can work on the unmoved data: so
-// relayout(a) + relayout(b) becomes relayout(a + b). The relayouts around the channels-last ops of a
-// network then meet and cancel, and what is left stands at its borders.
+// relayout(a) + relayout(b) becomes relayout(a + b). The relayouts around the channels-last ops of
+// a network then meet and cancel, and what is left stands at its borders.
 //
-// A relayout only ever moves towards the outputs, so this ends. It does not add movement: a relayout
-// that others need where it is stays, unless what is put below the op meets a relayout there.
+// A relayout only ever moves towards the outputs, so this ends. One that several ops read is moved
+// below an op only where that should not leave more movement than before.
 #include <algorithm>
+#include <unordered_set>
 
 #include "transforms/carry.h"
 #include "transforms/passes.h"
@@ -15,11 +16,6 @@ namespace {
 
 // Values with more uses than this are not looked into: it would make the pass quadratic.
 constexpr size_t kMostUses = 64;
-
-bool all_users(const Value* value, auto&& holds) {
-  return value->uses().size() <= kMostUses &&
-         std::ranges::all_of(value->uses(), [&](const Use& use) { return holds(*use.user); });
-}
 
 bool is_fixed(const Node& node) {
   const OpClass op_class = info(node.op()).op_class;
@@ -40,21 +36,55 @@ bool may_follow(const Node& node) {
   return std::ranges::all_of(node.operands(), [&](const Value* operand) {
     if (is_elementwise(node.op()) && operand->shape() != node.result()->shape()) return true;
     const Node* definition = operand->def();
-    return definition != nullptr && (definition->is(Op::constant) ||
-                                     definition->is(Op::relayout) || can_carry(definition->op()));
+    return definition != nullptr && (definition->is(Op::constant) || definition->is(Op::relayout) ||
+                                     can_carry(definition->op()));
   });
 }
 
-/// Whether `value`, a relayout that `user` reads, is not needed by others where it is.
-bool can_leave(const Value* value, const Node* user) {
-  return value->output_uses() == 0 && all_users(value, [&](const Node& other) {
-           return &other == user || other.is(Op::relayout) || may_follow(other);
+/// The nodes below which a relayout is expected to vanish: whatever way it takes from there, it
+/// meets a movement with which it is one, or a reduction, which leaves little to move.
+class Settling {
+ public:
+  explicit Settling(const Graph& graph) {
+    for (const Node* node = graph.last(); node != nullptr; node = node->previous())
+      if (settles_below(*node)) nodes_.insert(node);
+  }
+  bool contains(const Node* node) const { return nodes_.contains(node); }
+
+ private:
+  bool settles_below(const Node& node) const {
+    const Relayout* relayout = relayout_of(node.result());
+    if (relayout != nullptr && !relayout->is_view()) return true;
+    if (relayout == nullptr && !may_follow(node)) return false;
+    if (info(node.op()).op_class == OpClass::axis &&
+        node.result()->shape() != node.operand(0)->shape())
+      return true;
+    return node.result()->output_uses() == 0 &&
+           std::ranges::all_of(node.result()->uses(),
+                               [&](const Use& use) { return contains(use.user); });
+  }
+
+  std::unordered_set<const Node*> nodes_;
+};
+
+/// Whether moving the relayout `value` below `user` does not leave one movement more than before:
+/// the new one vanishes, or the old one does because all its other readers let it vanish.
+bool can_leave(const Value* value, const Node* user, const Settling& settling) {
+  if (settling.contains(user)) return true;
+  return value->output_uses() == 0 && value->uses().size() <= kMostUses &&
+         std::ranges::all_of(value->uses(), [&](const Use& use) {
+           return use.user == user || settling.contains(use.user);
          });
 }
 
-bool only_relayouts_read(const Value* value) {
-  return value->output_uses() == 0 && !value->uses().empty() &&
-         all_users(value, [](const Node& user) { return user.is(Op::relayout); });
+/// Whether some other op reads `value` through `relayout` already; merge_duplicates then makes the
+/// two one.
+bool is_read_through(const Value* value, const Relayout& relayout) {
+  return value->uses().size() <= kMostUses &&
+         std::ranges::any_of(value->uses(), [&](const Use& use) {
+           const Relayout* other = relayout_of(use.user->result());
+           return other != nullptr && *other == relayout;
+         });
 }
 
 /// An operand in its new coordinates: `relayout` of `source`.
@@ -72,12 +102,13 @@ std::optional<Moved> moved_operand(Value* operand, const Relayout& needed, const
     if (both && (both->is_view() || (smaller && !own->is_view() && operand->has_one_use())))
       return Moved{operand->def()->operand(0), *both};
   }
-  if (needed.is_view()) return Moved{operand, needed};
+  if (needed.is_view() || is_read_through(operand, needed)) return Moved{operand, needed};
   return std::nullopt;
 }
 
 /// Tries to move the relayout that computes operand `index` below the node.
-bool sink_below(Graph& graph, Node* node, int index, PassContext& context) {
+bool sink_below(Graph& graph, Node* node, int index, const Settling& settling,
+                PassContext& context) {
   Value* moved_value = node->operand(index);
   const Relayout relayout = *relayout_of(moved_value);
   const std::optional<Carried> carried = carry(*node, index, relayout);
@@ -94,7 +125,7 @@ bool sink_below(Graph& graph, Node* node, int index, PassContext& context) {
     }
     const Relayout* own = relayout_of(operand);
     if (own != nullptr && !own->is_view() && moved->source != operand &&
-        !can_leave(operand, node) && !only_relayouts_read(node->result())) {
+        !can_leave(operand, node, settling)) {
       context.explain(*node, "{} stays above: others read it too", operand->name());
       return false;
     }
@@ -132,11 +163,12 @@ std::optional<int> leading_operand(const Node& node) {
 }  // namespace
 
 bool sink_relayouts(Graph& graph, PassContext& context) {
+  const Settling settling(graph);
   bool changed = false;
   for (Node* node : graph) {
     if (!can_carry(node->op()) || belongs_to_window(*node)) continue;
     if (const auto index = leading_operand(*node))
-      changed = sink_below(graph, node, *index, context) || changed;
+      changed = sink_below(graph, node, *index, settling, context) || changed;
   }
   return changed;
 }

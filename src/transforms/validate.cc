@@ -31,7 +31,8 @@ bool is_exact_in_integers(Op op) {
     case Op::reduce_sum:
     case Op::reduce_max:
     case Op::reduce_min:
-    case Op::cumsum: return true;
+    case Op::cumsum:
+      return true;
     default:
       return info(op).op_class == OpClass::movement || info(op).op_class == OpClass::constant;
   }

@@ -9,8 +9,9 @@
 
 namespace layline {
 
-/// Inputs to evaluate the graph with. Where ops only move, add and multiply they are small integers,
-/// so that a misplaced axis cannot hide in rounding; elsewhere reproducible random numbers.
+/// Inputs to evaluate the graph with. Where ops only move, add and multiply they are small
+/// integers, so that a misplaced axis cannot hide in rounding; elsewhere reproducible random
+/// numbers.
 std::vector<Tensor> probes(const Graph& graph);
 
 /// Remembers what the graph gives for its probes, and compares.

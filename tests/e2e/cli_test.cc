@@ -350,6 +350,24 @@ TEST_F(CliTest, RunMakesUpWhatIsNotGiven) {
   EXPECT_EQ(outputs, 11u);
 }
 
+TEST_F(CliTest, RunTakesTheMethodThatIsAskedFor) {
+  const std::string model = fixture("methods");
+  expect_refusal("run " + model, {"forward", "encode", "decode"});
+  expect_success("run " + model + " --method encode", {"output"});
+  expect_success("run " + model + " --method decode", {"output"});
+}
+
+TEST_F(CliTest, OrdersAreHonoured) {
+  const std::string model = fixture("conv2d.channels_last");
+  for (const std::string order : {"nchw", "nhwc"}) {
+    expect_success(fmt::format("compile {} --input-order x={} --report r.json", model, order), {});
+    simdjson::dom::parser parser;
+    const simdjson::dom::element input = parser.load(directory() / "r.json")["inputs"].at(0);
+    EXPECT_EQ(int64_t(input["dim_order"].at(1)), order == "nhwc" ? 2 : 1);
+    EXPECT_EQ(int64_t(input["shape"].at(1)), 6) << "the shape stays the model's";
+  }
+}
+
 TEST_F(CliTest, RunChecksItsInputs) {
   const std::string model = fixture("mobile_block");
   const std::string data = fs::path(LAYLINE_TEST_DATA) / "mobile_block";

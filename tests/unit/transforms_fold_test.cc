@@ -1,5 +1,5 @@
-// Passes that compute or fuse: dead_code, fold_constants, merge_duplicates, fold_affine, fuse_clamp,
-// fuse_pad, recognise_hardswish.
+// Passes that compute or fuse: dead_code, fold_constants, merge_duplicates, fold_affine,
+// fuse_clamp, fuse_pad, recognise_hardswish.
 #include <gtest/gtest.h>
 
 #include "transforms_testing.h"
@@ -155,7 +155,8 @@ TEST(FuseClamp, IntoWhatComputes) {
   Value* x = m.input({1, 6, 6, 4});
   x = m.relu(m.conv(x, 4));
   x = m.clamp(m.binary(Op::add, x, x), -1, 6);
-  x = m.relu(m.add(Op::max_pool, {x}, PoolAttrs{{2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, false, {}}));
+  x = m.relu(
+      m.add(Op::max_pool, {x}, PoolAttrs{{2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, false, {}}));
   m.output(m.relu(m.clamp(x, -3, 4))).run({"fuse_clamp"});
   EXPECT_EQ(m.count(Op::clamp), 0);
   EXPECT_EQ(m.only(Op::max_pool)->attrs<PoolAttrs>().bounds, (Bounds{0, 4}));
@@ -163,15 +164,16 @@ TEST(FuseClamp, IntoWhatComputes) {
 
 TEST(FuseClamp, BoundsIntersect) {
   const std::pair<Bounds, Bounds> cases[] = {
-      {{0, 6}, {-1, 3}}, {{0, 1}, {2, 3}}, {{2, 3}, {0, 1}}, {{3, 1}, {0, 2}},
-      {{0, 2}, {3, 1}},  {{-kInfinity, 0}, {0, kInfinity}},
+      {{0, 6}, {-1, 3}}, {{0, 1}, {2, 3}}, {{2, 3}, {0, 1}},
+      {{3, 1}, {0, 2}},  {{0, 2}, {3, 1}}, {{-kInfinity, 0}, {0, kInfinity}},
   };
-  for (const auto& [first, second] : cases) {
-    Model m;
-    Value* x = m.clamp(m.input({50}), first.min, first.max);
-    m.output(m.clamp(x, second.min, second.max)).run({"fuse_clamp"});
-    EXPECT_EQ(m.count(Op::clamp), 1);
-  }
+  for (const std::string_view pass : {"fuse_clamp", "simplify"})
+    for (const auto& [first, second] : cases) {
+      Model m;
+      Value* x = m.clamp(m.input({50}), first.min, first.max);
+      m.output(m.clamp(x, second.min, second.max)).run({pass});
+      EXPECT_EQ(m.count(Op::clamp), 1);
+    }
 }
 
 TEST(FuseClamp, NotIntoSharedValuesNorIntegers) {
@@ -209,9 +211,8 @@ TEST(FusePad, LeavesOtherPads) {
   const PoolAttrs pool{{2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, false, {}};
   m.output(m.add(Op::avg_pool, {pad(m, m.input({1, 6, 6, 4}), {0, 1, 1, 0}, {0, 1, 1, 0})}, pool));
   m.output(m.add(Op::max_pool, {pad(m, m.input({1, 6, 6, 4}), {0, 1, 1, 0}, {0, 1, 1, 0})}, pool));
-  m.output(m.add(
-      Op::max_pool,
-      {pad(m, m.input({1, 6, 6, 4}), {0, 2, 0, 0}, {0, 0, 0, 0}, -kInfinity)}, pool));
+  m.output(m.add(Op::max_pool,
+                 {pad(m, m.input({1, 6, 6, 4}), {0, 2, 0, 0}, {0, 0, 0, 0}, -kInfinity)}, pool));
   m.run({"fuse_pad"});
   EXPECT_EQ(m.count(Op::pad), 5);
 }
@@ -254,7 +255,7 @@ TEST(RecogniseHardswish, NotElsewhere) {
   Model m;
   Value* x = m.input({2, 5});
   Value* gate = m.clamp(m.binary(Op::add, x, m.number(3)), 0, 6);
-  m.output(m.binary(Op::mul, x, gate));                                           // no division
+  m.output(m.binary(Op::mul, x, gate));  // no division
   m.output(m.binary(Op::div, m.binary(Op::mul, m.input({2, 5}), gate), m.number(6)));  // other x
   Value* low = m.clamp(m.binary(Op::add, x, m.number(2)), 0, 6);
   m.output(m.binary(Op::div, m.binary(Op::mul, x, low), m.number(6)));

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/error.h"
@@ -41,8 +43,8 @@ TEST(Pipeline, UnknownNamesListThePasses) {
 TEST(Pipeline, DisabledPassesDoNotRun) {
   for (const Pass& pass : all_passes()) {
     Model m = small_model();
-    const PipelineReport report = run_pipeline(
-        m.built(), {.disabled = {std::string(pass.name)}, .validate = true});
+    const PipelineReport report =
+        run_pipeline(m.built(), {.disabled = {std::string(pass.name)}, .validate = true});
     for (const PassReport& entry : report.passes)
       EXPECT_EQ(entry.runs > 0, entry.pass != pass.name) << entry.pass;
   }
@@ -51,8 +53,9 @@ TEST(Pipeline, DisabledPassesDoNotRun) {
 TEST(Pipeline, StopsAfterAPassAndShowsEachGraph) {
   Model m = small_model();
   std::vector<std::string_view> ran;
-  run_pipeline(m.built(), {.stop_after = "fold_relayouts",
-                           .on_pass = [&](const Pass& pass, const Graph&) { ran.push_back(pass.name); }});
+  run_pipeline(m.built(),
+               {.stop_after = "fold_relayouts",
+                .on_pass = [&](const Pass& pass, const Graph&) { ran.push_back(pass.name); }});
   EXPECT_EQ(ran.back(), "fold_relayouts");
   EXPECT_EQ(std::ranges::count(ran, "fold_relayouts"), 1);
 }
@@ -88,7 +91,7 @@ TEST(Validator, NamesThePassAndTheOutput) {
   Value* x = m.input({2, 3});
   m.output(x).output(m.add(Op::neg, {x}));
   const Validator validator(m.built());
-  m.built().set_output(1, x);
+  m.built().set_output(1, x, {0, 1});
   try {
     validator.check(m.built(), "wrong_pass");
     FAIL();
@@ -207,7 +210,8 @@ class RandomGraph {
         const int64_t step = 1 + below(2);
         return model_.slice(x, axis, start, (size - start + step - 1) / step, step);
       }
-      case 1: return model_.concat({x, model_.relu(x)}, axis);
+      case 1:
+        return model_.concat({x, model_.relu(x)}, axis);
       case 2: {
         PadAttrs pad{Ints(static_cast<size_t>(rank), 0), Ints(static_cast<size_t>(rank), 0)};
         pad.low[static_cast<size_t>(axis)] = below(2);
@@ -215,11 +219,16 @@ class RandomGraph {
         pad.value = static_cast<double>(below(2));
         return model_.add(Op::pad, {x}, pad);
       }
-      case 3: return model_.add(Op::reduce_sum, {x}, AxesAttrs{{axis}});
-      case 4: return model_.add(Op::reduce_max, {x}, AxesAttrs{{axis}});
-      case 5: return model_.add(Op::flip, {x}, AxesAttrs{{axis}});
-      case 6: return model_.add(Op::roll, {x}, RollAttrs{{axis}, {1}});
-      default: return model_.add(Op::softmax, {x}, AxisAttrs{axis});
+      case 3:
+        return model_.add(Op::reduce_sum, {x}, AxesAttrs{{axis}});
+      case 4:
+        return model_.add(Op::reduce_max, {x}, AxesAttrs{{axis}});
+      case 5:
+        return model_.add(Op::flip, {x}, AxesAttrs{{axis}});
+      case 6:
+        return model_.add(Op::roll, {x}, RollAttrs{{axis}, {1}});
+      default:
+        return model_.add(Op::softmax, {x}, AxisAttrs{axis});
     }
   }
 
@@ -229,11 +238,19 @@ class RandomGraph {
     switch (below(8)) {
       case 0:
       case 1:
-      case 2: y = relayout(x); break;
+      case 2:
+        y = relayout(x);
+        break;
       case 3:
-      case 4: y = binary(x); break;
-      case 5: y = model_.relu(x); break;
-      default: y = along_axes(x); break;
+      case 4:
+        y = binary(x);
+        break;
+      case 5:
+        y = model_.relu(x);
+        break;
+      default:
+        y = along_axes(x);
+        break;
     }
     if (element_count(y->shape()).value() <= 4096 && y->shape().size() <= 6) values_.push_back(y);
   }
@@ -244,20 +261,22 @@ class RandomGraph {
 };
 
 TEST(Pipeline, RandomGraphsMeanTheSame) {
+  int moves_before = 0, moves_after = 0;
   for (uint32_t seed = 0; seed < 600; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     RandomGraph random(seed);
     const std::string text = print(random.model().built());
-    const int moves_before = random.model().moves();
+    moves_before += random.model().moves();
     try {
       random.model().run_all();
     } catch (const std::exception& error) {
       FAIL() << error.what() << "\n" << text;
     }
-    // Not a theorem of the pass, which guesses, but true of all these graphs in sum.
-    EXPECT_LE(random.model().moves(), moves_before + 2) << text;
+    moves_after += random.model().moves();
     run_pipeline(random.model().built(), {.validate = true});
   }
+  // Where several ops read a relayout, whether to move it is a guess; but a good one.
+  EXPECT_LT(2 * moves_after, moves_before);
 }
 
 }  // namespace

@@ -103,7 +103,9 @@ TEST(SinkRelayouts, BelowOpsAlongAxes) {
   };
   EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.slice(x, 1, 1, 2); }));
   EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.slice(x, 2, 1, 2, 2); }));
-  EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.concat({x, x, m.weights({2, 3, 4, 5})}, 1); }));
+  EXPECT_TRUE(sinks([](Model& m, Value* x) {
+    return m.concat({x, x, m.weights({2, 3, 4, 5})}, 1);
+  }));
   EXPECT_TRUE(sinks([](Model& m, Value* x) {
     return m.add(Op::pad, {x}, PadAttrs{{0, 1, 0, 2}, {0, 0, 3, 0}, PadMode::constant, 0.5});
   }));
@@ -111,8 +113,9 @@ TEST(SinkRelayouts, BelowOpsAlongAxes) {
     return m.add(Op::pad, {x}, PadAttrs{{0, 0, 1, 2}, {0, 0, 3, 0}, PadMode::reflect, 0});
   }));
   EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.add(Op::flip, {x}, AxesAttrs{{1, 3}}); }));
-  EXPECT_TRUE(
-      sinks([](Model& m, Value* x) { return m.add(Op::roll, {x}, RollAttrs{{3, 1}, {1, 2}}); }));
+  EXPECT_TRUE(sinks([](Model& m, Value* x) {
+    return m.add(Op::roll, {x}, RollAttrs{{3, 1}, {1, 2}});
+  }));
   EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.add(Op::softmax, {x}, AxisAttrs{1}); }));
   EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.add(Op::cumsum, {x}, AxisAttrs{2}); }));
   EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.add(Op::reduce_max, {x}, AxesAttrs{{1}}); }));
@@ -122,7 +125,8 @@ TEST(SinkRelayouts, BelowOpsAlongAxes) {
 
 TEST(SinkRelayouts, BelowOpsAlongAxesOfASplitTensor) {
   // [2,6,8] to [2,2,8,3]: the last axis of the source is the third of the target, 6 is split.
-  const Relayout split = Relayout::from_factors({2, 6, 8}, {2, 3, 2, 8}, {0, 2, 3, 1}, {2, 2, 8, 3});
+  const Relayout split =
+      Relayout::from_factors({2, 6, 8}, {2, 3, 2, 8}, {0, 2, 3, 1}, {2, 2, 8, 3});
   const auto sinks = [&](auto&& make) {
     Model m;
     Value* x = m.relayout(m.input({2, 6, 8}), split);
@@ -131,7 +135,9 @@ TEST(SinkRelayouts, BelowOpsAlongAxesOfASplitTensor) {
   };
   EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.slice(x, 2, 1, 3, 2); }));
   EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.concat({x, x}, 2); }));
-  EXPECT_TRUE(sinks([](Model& m, Value* x) { return m.add(Op::reduce_sum, {x}, AxesAttrs{{0, 2}}); }));
+  EXPECT_TRUE(sinks([](Model& m, Value* x) {
+    return m.add(Op::reduce_sum, {x}, AxesAttrs{{0, 2}});
+  }));
   EXPECT_FALSE(sinks([](Model& m, Value* x) { return m.slice(x, 1, 1, 1); }));
   EXPECT_FALSE(sinks([](Model& m, Value* x) { return m.add(Op::softmax, {x}, AxisAttrs{3}); }));
 }

@@ -32,17 +32,21 @@ TEST(Simplify, DropsWhatDoesNothing) {
         return m.add(Op::slice, {x}, SliceAttrs{{0, 0, 0, 0}, x->shape(), {1, 1, 1, 1}});
       },
       [](Model& m, Value* x) { return m.add(Op::concat, {x}, AxisAttrs{1}); },
-      [](Model& m, Value* x) { return m.add(Op::pad, {x}, PadAttrs{Ints(4, 0), Ints(4, 0)}); },
+      [](Model& m, Value* x) {
+        return m.add(Op::pad, {x}, PadAttrs{Ints(4, 0), Ints(4, 0)});
+      },
       [](Model& m, Value* x) { return m.add(Op::flip, {x}, AxesAttrs{{0}}); },
-      [](Model& m, Value* x) { return m.add(Op::roll, {x}, RollAttrs{{1}, {0}}); },
+      [](Model& m, Value* x) {
+        return m.add(Op::roll, {x}, RollAttrs{{1}, {0}});
+      },
       [](Model& m, Value* x) { return m.add(Op::max_pool, {x}, pool(1)); },
       [](Model& m, Value* x) { return m.add(Op::avg_pool, {x}, pool(1)); },
-      [](Model& m, Value* x) { return m.add(Op::resize, {x}, ResizeAttrs{{4, 4}, {1, 1}}); },
+      [](Model& m, Value* x) {
+        return m.add(Op::resize, {x}, ResizeAttrs{{4, 4}, {1, 1}});
+      },
       [](Model& m, Value* x) { return m.add(Op::reduce_mean, {x}, AxesAttrs{{0}}); },
       [](Model& m, Value* x) { return m.add(Op::reduce_max, {x}, AxesAttrs{}); },
-      [](Model& m, Value* x) {
-        return m.add(Op::clamp, {x}, ClampAttrs{});
-      },
+      [](Model& m, Value* x) { return m.add(Op::clamp, {x}, ClampAttrs{}); },
   };
   for (size_t i = 0; i < std::size(nothing); ++i) EXPECT_EQ(left_of(nothing[i]), 0) << i;
 }
@@ -51,14 +55,23 @@ TEST(Simplify, Shortens) {
   const Make one[] = {
       [](Model& m, Value* x) { return m.slice(m.slice(x, 1, 1, 3), 2, 0, 2, 2); },
       [](Model& m, Value* x) { return m.slice(m.slice(x, 1, 0, 2, 2), 1, 1, 1); },
-      [](Model& m, Value* x) { return m.expand(m.expand(x, {2, 4, 4, 3}), {5, 2, 4, 4, 3}); },
+      [](Model& m, Value* x) {
+        return m.expand(m.expand(x, {2, 4, 4, 3}), {5, 2, 4, 4, 3});
+      },
       [](Model& m, Value* x) { return m.binary(Op::maximum, m.number(0), x); },
-      [](Model& m, Value* x) { return m.add(Op::max_pool, {x}, pool(1, {0, 6})); },
+      [](Model& m, Value* x) { return m.clamp(m.relu(x), -1, 6); },
+      [](Model& m, Value* x) {
+        return m.add(Op::max_pool, {x}, pool(1, {0, 6}));
+      },
       [](Model& m, Value* x) {
         return m.add(Op::mul, {x, m.number(1)}, BinaryAttrs{{0, 6}});
       },
-      [](Model& m, Value* x) { return m.add(Op::reduce_sum, {x}, AxesAttrs{{0, 1}}); },
-      [](Model& m, Value* x) { return m.binary(Op::mul, x, m.expand(m.input({3}), {4, 3})); },
+      [](Model& m, Value* x) {
+        return m.add(Op::reduce_sum, {x}, AxesAttrs{{0, 1}});
+      },
+      [](Model& m, Value* x) {
+        return m.binary(Op::mul, x, m.expand(m.input({3}), {4, 3}));
+      },
       [](Model& m, Value* x) {
         return m.add(Op::prelu, {x, m.expand(m.input({3}), {1, 4, 4, 3})});
       },
@@ -80,7 +93,9 @@ TEST(Simplify, KeepsWhatDoesSomething) {
       },
       [](Model& m, Value* x) { return m.add(Op::flip, {x}, AxesAttrs{{1}}); },
       [](Model& m, Value* x) { return m.add(Op::max_pool, {x}, pool(2)); },
-      [](Model& m, Value* x) { return m.add(Op::resize, {x}, ResizeAttrs{{4, 4}, {0.5, 0.5}}); },
+      [](Model& m, Value* x) {
+        return m.add(Op::resize, {x}, ResizeAttrs{{4, 4}, {0.5, 0.5}});
+      },
       [](Model& m, Value* x) { return m.add(Op::reduce_mean, {x}, AxesAttrs{{1}}); },
       [](Model& m, Value* x) { return m.slice(x, 1, 0, 2, 2); },
   };

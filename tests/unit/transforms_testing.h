@@ -25,7 +25,8 @@ class Model : public Builder {
   Model() : Model(std::make_unique<Graph>("test")) {}
 
   Value* input(Shape shape, DType dtype = DType::f32) {
-    return owned_->add_input(fmt::format("x{}", owned_->inputs().size()), {dtype, std::move(shape)});
+    return owned_->add_input(fmt::format("x{}", owned_->inputs().size()),
+                             {dtype, std::move(shape)});
   }
   /// A constant with random elements between 0.5 and 2: never near zero, so that it can divide.
   Value* weights(Shape shape) {

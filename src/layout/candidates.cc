@@ -1,0 +1,235 @@
+#include "layout/candidates.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "base/error.h"
+
+namespace layline {
+namespace {
+
+// Enough for every network that we know; more candidates than these are not looked for, and what
+// the certificate claims is relative to those found.
+constexpr size_t kMostOrders = 8;
+constexpr size_t kMostForms = 8;
+
+struct Root {
+  Value* value;
+  Relayout from_root;  // from the root's shape to the operand's
+};
+
+/// Follows relayouts upwards as long as they are one relayout together.
+Root trace(Value* value) {
+  Root root{value, Relayout::identity(value->shape())};
+  while (root.value->def() != nullptr && root.value->def()->is(Op::relayout)) {
+    const Node& node = *root.value->def();
+    auto both = node.attrs<RelayoutAttrs>().relayout.then(root.from_root);
+    if (!both) break;
+    root = {node.operand(0), *std::move(both)};
+  }
+  return root;
+}
+
+class Finder {
+ public:
+  Finder(const Graph& graph, const TargetOrders& target) : graph_(graph), target_(target) {}
+
+  PlacementProblem run() {
+    for (const GraphInput& input : graph_.inputs())
+      if (input.value) value_index(input.value);
+    add_nodes();
+    add_outputs();
+    while (!pending_.empty()) {
+      const auto [value, form] = pending_.front();
+      pending_.pop_front();
+      offer(value, form);
+    }
+    return std::move(problem_);
+  }
+
+ private:
+  /// The nodes that take part: every op but constants, and relayouts only where a reader's path to
+  /// the root could not be composed across them.
+  void add_nodes() {
+    for (Node* node : graph_) {
+      if (node->is(Op::constant) || node->is(Op::relayout)) continue;
+      add_node(node);
+    }
+  }
+
+  int value_index(Value* value) {
+    auto [entry, added] = index_.emplace(value, static_cast<int>(problem_.values.size()));
+    if (!added) return entry->second;
+    const int index = entry->second;
+    problem_.values.push_back({value, -1, {}, {}});
+    // A relayout that could not be composed is an op like any other, with one order.
+    if (value->def() != nullptr && value->def()->is(Op::relayout)) add_node(value->def());
+    form_index(index, Relayout::identity(value->shape()));
+    return index;
+  }
+
+  int form_index(int value, const Relayout& form) {
+    auto& forms = problem_.values[static_cast<size_t>(value)].forms;
+    const auto known = std::ranges::find(forms, form);
+    if (known != forms.end()) return static_cast<int>(known - forms.begin());
+    forms.push_back(form);
+    pending_.push_back({value, static_cast<int>(forms.size()) - 1});
+    return static_cast<int>(forms.size()) - 1;
+  }
+
+  void add_node(Node* node) {
+    const int index = static_cast<int>(problem_.nodes.size());
+    problem_.nodes.push_back({});
+    PlacedNode placed;
+    placed.node = node;
+    for (int i = 0; i < node->operand_count(); ++i) {
+      if (constant_of(node->operand(i))) {
+        placed.operands.push_back(-1);
+        placed.readers.push_back(-1);
+        continue;
+      }
+      Root root = trace(node->operand(i));
+      const int value = value_index(root.value);
+      auto& readers = problem_.values[static_cast<size_t>(value)].readers;
+      placed.operands.push_back(value);
+      placed.readers.push_back(static_cast<int>(readers.size()));
+      readers.push_back({index, i, std::move(root.from_root)});
+    }
+    problem_.nodes[static_cast<size_t>(index)] = std::move(placed);
+    const int result = value_index_of_result(node->result());
+    problem_.nodes[static_cast<size_t>(index)].result = result;
+    problem_.values[static_cast<size_t>(result)].producer = index;
+    add_order(index, source_order(*node));
+  }
+
+  int value_index_of_result(Value* value) {
+    auto [entry, added] = index_.emplace(value, static_cast<int>(problem_.values.size()));
+    if (added) {
+      problem_.values.push_back({value, -1, {}, {}});
+      form_index(entry->second, Relayout::identity(value->shape()));
+    }
+    return entry->second;
+  }
+
+  void add_outputs() {
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      Value* output = graph_.outputs()[i].value;
+      if (output == nullptr || constant_of(output)) {
+        problem_.outputs.push_back({-1, -1});
+        continue;
+      }
+      Root root = trace(output);
+      const int value = value_index(root.value);
+      const int form = form_index(value, root.from_root);
+      problem_.values[static_cast<size_t>(value)].readers.push_back(
+          {-1, static_cast<int>(i), std::move(root.from_root)});
+      problem_.outputs.push_back({value, form});
+    }
+  }
+
+  bool is_movable(const PlacedNode& node) const {
+    return !node.node->is(Op::relayout) && node.orders.size() < kMostOrders;
+  }
+
+  /// Lets the producer and the readers of a value try one of its forms.
+  void offer(int value, int form) {
+    const Relayout relayout = problem_.values[static_cast<size_t>(value)].forms[static_cast<size_t>(form)];
+    const int producer = problem_.values[static_cast<size_t>(value)].producer;
+    if (producer >= 0) offer(producer, kResultPort, relayout);
+    const size_t readers = problem_.values[static_cast<size_t>(value)].readers.size();
+    for (size_t i = 0; i < readers; ++i) {
+      const auto& reader = problem_.values[static_cast<size_t>(value)].readers[i];
+      if (reader.node < 0) continue;
+      const int node = reader.node, operand = reader.operand;
+      if (auto moved = reader.from_root.inverse().then(relayout)) offer(node, operand, *moved);
+    }
+  }
+
+  void offer(int node, int port, const Relayout& relayout) {
+    if (!is_movable(problem_.nodes[static_cast<size_t>(node)])) return;
+    for (LoopOrder& order : cross(*problem_.nodes[static_cast<size_t>(node)].node, port, relayout))
+      add_order(node, std::move(order));
+  }
+
+  bool fits(const LoopOrder& order) const {
+    return order.result.target().size() <= target_.most_axes &&
+           std::ranges::all_of(order.operands, [&](const Relayout& operand) {
+             return operand.target().size() <= target_.most_axes;
+           });
+  }
+
+  void add_order(int index, LoopOrder order) {
+    PlacedNode* node = &problem_.nodes[static_cast<size_t>(index)];
+    const bool first = node->orders.empty();
+    if (!first && (node->orders.size() >= kMostOrders || !fits(order))) return;
+    for (const LoopOrder& known : node->orders)
+      if (known.moves_like(order)) return;
+    // All forms must be reachable, and few enough, before any is recorded.
+    std::vector<std::optional<Relayout>> forms;
+    for (size_t i = 0; i < node->operands.size(); ++i) {
+      if (node->operands[i] < 0) {
+        forms.emplace_back();
+        continue;
+      }
+      const PlacedValue& root = problem_.values[static_cast<size_t>(node->operands[i])];
+      auto form = root.readers[static_cast<size_t>(node->readers[i])].from_root.then(order.operands[i]);
+      if (!form || !has_room(root, *form)) return;
+      forms.push_back(std::move(form));
+    }
+    if (!first && !has_room(problem_.values[static_cast<size_t>(node->result)], order.result)) return;
+    std::vector<int> reads;
+    for (size_t i = 0; i < forms.size(); ++i)
+      reads.push_back(forms[i] ? form_index(node->operands[i], *forms[i]) : -1);
+    node->reads.push_back(std::move(reads));
+    node->writes.push_back(form_index(node->result, order.result));
+    Cost cost{0, 0, 0, first ? 0 : 1};
+    if (target_.node_cost) cost += target_.node_cost(*node->node, order, target_.moves);
+    node->costs.push_back(cost);
+    node->orders.push_back(std::move(order));
+  }
+
+  static bool has_room(const PlacedValue& value, const Relayout& form) {
+    return value.forms.size() < kMostForms || std::ranges::find(value.forms, form) != value.forms.end();
+  }
+
+  const Graph& graph_;
+  const TargetOrders& target_;
+  PlacementProblem problem_;
+  std::unordered_map<const Value*, int> index_;
+  std::deque<std::pair<int, int>> pending_;  // forms to be offered
+};
+
+}  // namespace
+
+Cost PlacementProblem::conversion_cost(const PlacedValue& value, int written, std::vector<int> read,
+                                       const MoveCosts& moves) const {
+  std::ranges::sort(read);
+  read.erase(std::unique(read.begin(), read.end()), read.end());
+  const Relayout& from = value.forms[static_cast<size_t>(written)];
+  Cost cost;
+  for (size_t i = 0; i < read.size(); ++i) {
+    const Relayout& to = value.forms[static_cast<size_t>(read[i])];
+    if (read[i] == written) continue;
+    // Forms of one movement differ by a view; the movement itself is paid for the first of them.
+    const bool paid = to.moves_like(from) ||
+                      std::any_of(read.begin(), read.begin() + static_cast<std::ptrdiff_t>(i), [&](int other) {
+                        return value.forms[static_cast<size_t>(other)].moves_like(to);
+                      });
+    if (paid) {
+      cost += Cost{0, 0, 1, 0};
+      continue;
+    }
+    const Relayout back = from.inverse();
+    if (auto both = back.then(to))
+      cost += move_cost(moves, *both, value.root->dtype());
+    else  // two steps, through the value's own form
+      cost += move_cost(moves, back, value.root->dtype()) + move_cost(moves, to, value.root->dtype());
+  }
+  return cost;
+}
+
+PlacementProblem find_candidates(const Graph& graph, const TargetOrders& target) {
+  return Finder(graph, target).run();
+}
+
+}  // namespace layline

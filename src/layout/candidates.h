@@ -1,0 +1,72 @@
+// The placement problem of a graph: which loop orders each op may take, and which forms of which
+// values they read and write (docs/placement.md).
+//
+// Relayouts of the source graph are not ops here. A value that they lead to is its root in another
+// form, so "which relayouts can go?" becomes "which form does each op read and write?".
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/graph.h"
+#include "layout/cost.h"
+#include "layout/loop_order.h"
+
+namespace layline {
+
+/// What the target says about loop orders.
+struct TargetOrders {
+  MoveCosts moves;
+  size_t most_axes = 6;
+  /// What running the node in this order costs beyond its cheapest kernel; null for nothing.
+  Cost (*node_cost)(const Node& node, const LoopOrder& order, const MoveCosts& moves) = nullptr;
+};
+
+/// A form of a value: the relayout from the value's own shape to the shape in which it is held.
+/// Two forms with the same movement are the same bytes.
+struct PlacedValue {
+  Value* root = nullptr;
+  int producer = -1;  // index of the node that computes it; -1 for a graph input
+  struct Reader {
+    int node;     // index, or -1 for a graph output
+    int operand;  // or the index of the output
+    Relayout from_root;
+  };
+  std::vector<Reader> readers;
+  std::vector<Relayout> forms;
+};
+
+/// An op with its candidates; the first is the order of the source.
+struct PlacedNode {
+  Node* node = nullptr;
+  std::vector<LoopOrder> orders;
+  std::vector<Cost> costs;
+  int result = -1;                   // index of the value
+  std::vector<int> operands;         // indices of the roots; -1 for constants
+  std::vector<int> readers;          // for each operand, its place among the root's readers
+  std::vector<int> writes;           // for each order, the form of the result
+  std::vector<std::vector<int>> reads;  // for each order and operand, the form of the root; -1: constant
+};
+
+struct PlacementProblem {
+  std::vector<PlacedNode> nodes;
+  std::vector<PlacedValue> values;
+  /// For each graph output, its root and the form in which it leaves.
+  struct Output {
+    int value;
+    int form;
+  };
+  std::vector<Output> outputs;
+
+  /// The cost of having the readers' forms of a value that is written in form `written`. Each form is
+  /// converted once, however many read it.
+  Cost conversion_cost(const PlacedValue& value, int written, std::vector<int> read,
+                       const MoveCosts& moves) const;
+};
+
+/// Candidates spread from op to op: whatever form one neighbour reads or writes, the others are
+/// offered too. Bounded in number for each op, so linear in the graph.
+PlacementProblem find_candidates(const Graph& graph, const TargetOrders& target);
+
+}  // namespace layline

@@ -1,0 +1,68 @@
+#include "layout/digits.h"
+
+#include <algorithm>
+
+#include "algebra/refine.h"
+
+namespace layline {
+
+std::optional<Digits> digits(const Relayout& relayout) {
+  if (element_count(relayout.source()).is_zero()) return std::nullopt;
+  // Source positions: the factors against the source dims.
+  const auto from = refine(relayout.factors(), relayout.source());
+  if (!from) return std::nullopt;
+  std::vector<Dim> moved;           // sizes in target order
+  std::vector<size_t> origin;       // which of `from` each is
+  for (int factor : relayout.order()) {
+    for (size_t i = 0; i < from->size(); ++i) {
+      if ((*from)[i].left != factor) continue;
+      moved.push_back((*from)[i].size);
+      origin.push_back(i);
+    }
+  }
+  // Target positions: what has been moved against the target dims; this may split further.
+  const auto to = refine(moved, relayout.target());
+  if (!to) return std::nullopt;
+
+  Digits result;
+  result.source.resize(relayout.source().size());
+  result.target.resize(relayout.target().size());
+  std::vector<std::vector<int>> pieces(from->size());
+  for (const SharedDigit& digit : *to) {
+    const int id = static_cast<int>(result.size.size());
+    result.size.push_back(digit.size);
+    result.target[static_cast<size_t>(digit.right)].push_back(id);
+    pieces[origin[static_cast<size_t>(digit.left)]].push_back(id);
+  }
+  for (size_t i = 0; i < from->size(); ++i) {
+    auto& dim = result.source[static_cast<size_t>((*from)[i].right)];
+    dim.insert(dim.end(), pieces[i].begin(), pieces[i].end());
+  }
+  return result;
+}
+
+Relayout relayout_of_digits(const std::vector<Dim>& size, const std::vector<std::vector<int>>& source,
+                            const std::vector<std::vector<int>>& target) {
+  auto shape = [&](const std::vector<std::vector<int>>& dims) {
+    Shape result;
+    for (const auto& dim : dims) {
+      Dim product = 1;
+      for (int digit : dim) product = product * size[static_cast<size_t>(digit)];
+      result.push_back(product);
+    }
+    return result;
+  };
+  std::vector<Dim> factors;
+  std::vector<int> place(size.size(), -1);
+  for (const auto& dim : source)
+    for (int digit : dim) {
+      place[static_cast<size_t>(digit)] = static_cast<int>(factors.size());
+      factors.push_back(size[static_cast<size_t>(digit)]);
+    }
+  std::vector<int> order;
+  for (const auto& dim : target)
+    for (int digit : dim) order.push_back(place[static_cast<size_t>(digit)]);
+  return Relayout::from_factors(shape(source), std::move(factors), std::move(order), shape(target));
+}
+
+}  // namespace layline

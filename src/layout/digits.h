@@ -1,0 +1,27 @@
+// The digits that a relayout moves, told apart by the dims they come from and go to.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "algebra/relayout.h"
+
+namespace layline {
+
+/// A relayout in its finest useful form: every source dim and every target dim is a sequence of
+/// digits, outermost first. Dims of size 1 have none.
+struct Digits {
+  std::vector<Dim> size;                   // of each digit
+  std::vector<std::vector<int>> source;    // the digits of each source dim
+  std::vector<std::vector<int>> target;    // the digits of each target dim
+};
+
+/// Nullopt where the sizes do not divide: a symbolic dim that cannot be split, or an empty tensor.
+std::optional<Digits> digits(const Relayout& relayout);
+
+/// The relayout that takes a tensor with dims made of the digits in `source` to one with those in
+/// `target`, which holds the same digits.
+Relayout relayout_of_digits(const std::vector<Dim>& size, const std::vector<std::vector<int>>& source,
+                            const std::vector<std::vector<int>>& target);
+
+}  // namespace layline

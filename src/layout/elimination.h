@@ -1,0 +1,37 @@
+// Minimising a sum of small tables over discrete variables, by eliminating one variable after the
+// other (bucket elimination: R. Dechter, Artificial Intelligence 113, 1999).
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "layout/cost.h"
+
+namespace layline {
+
+/// A cost for every choice of the variables in its scope: row-major, the last variable fastest.
+struct Factor {
+  std::vector<int> scope;
+  std::vector<Cost> table;
+};
+
+struct Energy {
+  std::vector<int> domain;  // how many choices each variable has
+  std::vector<Factor> factors;
+};
+
+struct Minimum {
+  std::vector<int> choice;
+  Cost cost;   // of the choice
+  Cost bound;  // no choice costs less
+  bool exact() const { return cost == bound; }
+};
+
+Cost cost_of(const Energy& energy, const std::vector<int>& choice);
+
+/// Exact while no table would exceed `most_entries`; beyond that a variable's factors are minimised
+/// in groups (mini-buckets), which gives a choice and a bound that may differ. Linear in the number
+/// of variables for graphs of bounded width, such as chains with residuals.
+Minimum minimise(const Energy& energy, size_t most_entries = size_t{1} << 16);
+
+}  // namespace layline

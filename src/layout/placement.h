@@ -1,0 +1,36 @@
+// Placement: one loop order for every op, so that the conversions between what is written and what
+// is read cost the least over the whole graph, with a proof (docs/placement.md).
+#pragma once
+
+#include <vector>
+
+#include "ir/graph.h"
+#include "layout/candidates.h"
+
+namespace layline {
+
+/// What is known about a placement: `bound` holds for every choice among the candidates, so the
+/// placement is optimal among them if it reaches it.
+struct Certificate {
+  Cost cost;
+  Cost bound;
+  Cost before;  // of the orders in the source
+  size_t ops = 0;
+  size_t candidates = 0;        // orders, over all ops
+  size_t regions = 0;           // connected parts in which there is a choice
+  size_t largest_region = 0;    // ops
+  bool optimal() const { return cost == bound; }
+};
+
+struct Placement {
+  std::vector<int> order;  // for each node of the problem, an index into its orders
+  Certificate certificate;
+};
+
+Placement place(const PlacementProblem& problem, const MoveCosts& moves);
+
+/// Rewrites the graph so that every op runs in its chosen order, with relayouts where forms differ.
+/// Returns false, and leaves the graph as it is, if every op keeps the order of the source.
+bool apply_placement(Graph& graph, const PlacementProblem& problem, const Placement& placement);
+
+}  // namespace layline

@@ -1,0 +1,49 @@
+// Axis signatures: an op instance as a loop nest. Every dim of every operand and of the result is
+// bound to index variables, whose roles say what may be done to them (docs/layout.md,
+// "Signatures").
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace layline {
+
+enum class Role : uint8_t {
+  parallel,  // one result element for each value: may be split, moved and merged freely
+  reduced,   // summed, or otherwise combined, over: pieces may be moved among themselves
+  set,       // read and written as a whole, symmetrically: softmax
+  ordered,   // the order along it matters: windows, concat, slice, pad, scans
+};
+
+struct Variable {
+  Role role;
+  /// How many values it has. Along an ordered one tensors may be longer or shorter.
+  Dim size;
+};
+
+/// What a dim counts: one variable, or several, the outermost first (a grouped convolution's
+/// channels are groups and the channels of a group).
+struct BoundDim {
+  std::vector<int> variables;
+  /// The dim has size 1 whatever the variable's: it is repeated, or is what a reduction leaves.
+  bool broadcast = false;
+};
+using Binding = std::vector<BoundDim>;
+
+struct Signature {
+  std::vector<Variable> variables;
+  std::vector<Binding> operands;
+  Binding result;
+  /// The first variables, of which this is the number, are axes that all tensors share: each has
+  /// them as its first dims, in this order; only the outermost ones may be missing (broadcasting).
+  size_t shared = 0;
+};
+
+/// The law: an element of the result depends on those elements of the operands that have the same
+/// value of each parallel variable, and on their order only along ordered variables. Never fails:
+/// every core op has a signature.
+Signature signature(const Node& node);
+
+}  // namespace layline
