@@ -50,6 +50,7 @@ bool order_output(Graph& graph, const BoundaryOrder& wanted) {
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     const GraphOutput output = graph.outputs()[i];
     if (output.name != wanted.name) continue;
+    if (output.value == nullptr) throw UserError("the output `{}` is not a tensor", wanted.name);
     const std::vector<int> order = dim_order(wanted, output.dim_order.size());
     Value* value = reordered(Builder(graph, boundary_origin(output.name)), output.value,
                              output.dim_order, order);

@@ -1,15 +1,16 @@
 #include "compiler/compile.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "compiler/boundary.h"
 #include "frontend/pt2/import.h"
 #include "ir/text.h"
-#include "ir/verify.h"
-#include "targets/xnnpack/legalise.h"
 #include "targets/xnnpack/lower.h"
+#include "targets/xnnpack/rules.h"
 
 namespace layline {
 namespace {
@@ -37,6 +38,17 @@ std::string text_of(const std::vector<Graph>& graphs) {
   return text;
 }
 
+/// Sums up over methods.
+void add_passes(Compiled& compiled, PipelineReport& passes) {
+  auto& times = compiled.report.passes;
+  if (times.empty())
+    for (const PassReport& pass : passes.passes) times.push_back({std::string(pass.pass), 0});
+  for (size_t i = 0; i < times.size(); ++i) times[i].ms += passes.passes[i].seconds * 1e3;
+  std::ranges::move(passes.explanations, std::back_inserter(compiled.explanations));
+  if (!passes.certificate) return;
+  compiled.certificates.push_back(*passes.certificate);
+}
+
 }  // namespace
 
 std::vector<std::string> stages() {
@@ -61,16 +73,15 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
     for (const Node* node : graph) compiled.report.permutes.source += moves_data(*node);
 
   PipelineOptions pipeline;
+  pipeline.target = xnnpack::rules();
   pipeline.disabled = options.disabled_passes;
   pipeline.validate = options.verify;
   const bool stop_at_import = options.emit == kImportStage;
   if (options.emit && !stop_at_import) pipeline.stop_after = options.emit;
   for (Graph& graph : graphs) {
     if (stop_at_import) break;
-    run_pipeline(graph, pipeline);
-    xnnpack::legalise(graph);
-    verify(graph);
-    run_pipeline(graph, pipeline);
+    PipelineReport passes = run_pipeline(graph, pipeline);
+    add_passes(compiled, passes);
   }
   if (options.emit) {
     compiled.text = text_of(graphs);

@@ -33,12 +33,13 @@ struct Compiled {
   Report report;
   std::string text;  // with CompileOptions::emit
   std::vector<Explanation> explanations;
+  std::vector<Certificate> certificates;  // one for each method, unless placement is disabled
 };
 
 /// Reads a .pt2 archive or a graph in text form and compiles it. Throws UserError.
 Compiled compile(const std::string& model, const CompileOptions& options);
 
-/// The stages that CompileOptions::emit names, in order: "import", each pass, "legalise", "program".
+/// The stages that CompileOptions::emit names, in order: "import", then each pass.
 std::vector<std::string> stages();
 
 }  // namespace layline

@@ -180,6 +180,19 @@ struct PoolAttrs {
   }
 };
 
+/// Over `axes` together: (x - mean) / sqrt(variance + eps), with the variance of the population; or
+/// without centring x / sqrt(mean of squares + eps).
+struct NormalizeAttrs {
+  Ints axes;
+  double eps = 0;
+  bool center = true;
+  static void fields(auto& self, auto&& field) {
+    field("axes", self.axes);
+    field("eps", self.eps);
+    field("center", self.center);
+  }
+};
+
 /// Resizes the spatial axes of a channels-last operand. Source coordinate of output i is
 /// i * step (align_corners, and nearest) or (i + 0.5) * step - 0.5 (bilinear otherwise).
 struct ResizeAttrs {
@@ -199,7 +212,7 @@ using Attributes =
     std::variant<NoAttrs, ConstantAttrs, RelayoutAttrs, ShapeAttrs, AxisAttrs, AxesAttrs,
                  SliceAttrs, PadAttrs, RollAttrs, BinaryAttrs, ClampAttrs, AlphaAttrs, GeluAttrs,
                  ConvertAttrs, ConvAttrs, ConvTransposeAttrs, LinearAttrs, MatmulAttrs, PoolAttrs,
-                 ResizeAttrs>;
+                 ResizeAttrs, NormalizeAttrs>;
 
 bool operator==(const Attributes& a, const Attributes& b);
 

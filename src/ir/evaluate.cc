@@ -138,7 +138,8 @@ std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs)
   }
 
   std::vector<Tensor> outputs;
-  for (const GraphOutput& output : graph.outputs()) outputs.push_back(live.use(output.value));
+  for (const GraphOutput& output : graph.outputs())
+    if (output.value != nullptr) outputs.push_back(live.use(output.value));
   return outputs;
 }
 

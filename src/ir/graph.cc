@@ -62,14 +62,18 @@ Value* Graph::add_input(std::string name, TensorType type, std::vector<int> dim_
   return value;
 }
 
-void Graph::add_fixed_input(std::string name, FixedInput value) {
+void Graph::add_fixed_input(std::string name, FixedValue value) {
   inputs_.push_back({std::move(name), nullptr, {}, std::move(value)});
 }
 
 void Graph::add_output(std::string name, Value* value, std::vector<int> dim_order) {
   if (dim_order.empty()) dim_order = identity_order(value->shape().size());
   ++value->output_uses_;
-  outputs_.push_back({std::move(name), value, std::move(dim_order)});
+  outputs_.push_back({std::move(name), value, std::move(dim_order), {}});
+}
+
+void Graph::add_fixed_output(std::string name, FixedValue value) {
+  outputs_.push_back({std::move(name), nullptr, {}, std::move(value)});
 }
 
 void Graph::link(Node* node) {

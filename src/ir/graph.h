@@ -93,9 +93,9 @@ class Node {
   Node* previous_ = nullptr;
 };
 
-/// An argument that torch.export fixed at export time (None, or a number); it keeps its place
-/// among the program's inputs but no value of the graph depends on it.
-using FixedInput = std::variant<std::monostate, int64_t, double, bool, std::string>;
+/// An argument or a result that torch.export fixed at export time (None, or a number); it keeps its
+/// place among the program's inputs or outputs but has nothing to do with any value of the graph.
+using FixedValue = std::variant<std::monostate, int64_t, double, bool, std::string>;
 
 /// dim_order says how the boundary tensor's logical dims follow each other in memory; the value's
 /// shape is the logical shape permuted by it: shape[i] = logical[dim_order[i]].
@@ -103,13 +103,14 @@ struct GraphInput {
   std::string name;
   Value* value = nullptr;  // null for a fixed input
   std::vector<int> dim_order;
-  FixedInput fixed;
+  FixedValue fixed;
 };
 
 struct GraphOutput {
   std::string name;
-  Value* value = nullptr;
+  Value* value = nullptr;  // null for a fixed output
   std::vector<int> dim_order;
+  FixedValue fixed;
 };
 
 struct Symbol {
@@ -128,8 +129,9 @@ class Graph {
 
   // Building. New nodes go before the insertion point, which is the end unless set.
   Value* add_input(std::string name, TensorType type, std::vector<int> dim_order = {});
-  void add_fixed_input(std::string name, FixedInput value);
+  void add_fixed_input(std::string name, FixedValue value);
   void add_output(std::string name, Value* value, std::vector<int> dim_order = {});
+  void add_fixed_output(std::string name, FixedValue value);
   /// Infers the result's type. Errors name the origin.
   Value* add(Op op, std::vector<Value*> operands, Attributes attributes, OriginRef origin,
              std::string_view value_name = {});

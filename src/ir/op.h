@@ -24,7 +24,8 @@ enum class Op : uint8_t {
   pad,
   flip,
   roll,
-  gather,
+  gather,           // whole slices, as index_select
+  gather_elements,  // single elements, as torch.gather
   // Elementwise, two operands, broadcasting.
   add,
   sub,
@@ -34,7 +35,8 @@ enum class Op : uint8_t {
   maximum,
   pow,
   floor_div,
-  remainder,
+  remainder,  // has the sign of the divisor
+  fmod,       // has the sign of the dividend
   equal,
   not_equal,
   less,
@@ -51,18 +53,22 @@ enum class Op : uint8_t {
   abs,
   neg,
   exp,
+  expm1,
   log,
+  log1p,
   sqrt,
   rsqrt,
   reciprocal,
   sin,
   cos,
+  atan,
   tanh,
   sigmoid,
   erf,
   floor,
   ceil,
   round,
+  trunc,
   square,
   sign,
   logical_not,
@@ -94,9 +100,10 @@ enum class Op : uint8_t {
   softmax,
   log_softmax,
   cumsum,
+  normalize,
 };
 
-constexpr int kOpCount = static_cast<int>(Op::cumsum) + 1;
+constexpr int kOpCount = static_cast<int>(Op::normalize) + 1;
 
 /// How an op treats its operands, as far as passes need to know without asking for the op by name.
 enum class OpClass : uint8_t {

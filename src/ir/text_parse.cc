@@ -145,7 +145,7 @@ Attributes parse_attributes(Scanner& in, Op op) {
   return attributes;
 }
 
-FixedInput parse_fixed(Scanner& in) {
+FixedValue parse_fixed(Scanner& in) {
   if (in.accept_word("none")) return std::monostate{};
   if (in.accept_word("int")) return in.integer("an integer");
   if (in.accept_word("float")) return in.number("a number");
@@ -233,6 +233,8 @@ class BodyParser {
 
   void parse_output() {
     std::string output_name = in_.string("the output's name");
+    if (in_.accept_word("fixed"))
+      return graph_.add_fixed_output(std::move(output_name), parse_fixed(in_));
     Value* value = parse_operand();
     std::vector<int> order = parse_order(value->shape().size());
     graph_.add_output(std::move(output_name), value, std::move(order));

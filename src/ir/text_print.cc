@@ -74,7 +74,7 @@ std::string attributes_text(const T& attributes, const PrintOptions& options) {
   return text.empty() ? text : text + " }";
 }
 
-std::string fixed_text(const FixedInput& fixed) {
+std::string fixed_text(const FixedValue& fixed) {
   struct Visitor {
     std::string operator()(std::monostate) const { return "none"; }
     std::string operator()(int64_t value) const { return fmt::format("int {}", value); }
@@ -100,9 +100,7 @@ class Printer {
     for (const Symbol& symbol : graph.symbols()) print(symbol, ++id);
     for (const GraphInput& input : graph.inputs()) print(input);
     for (const Node* node : graph) print(*node);
-    for (const GraphOutput& output : graph.outputs())
-      line("  output {} %{}{}", quote(output.name), output.value->name(),
-           order_text(output.dim_order));
+    for (const GraphOutput& output : graph.outputs()) print(output);
     for (size_t i = 0; i < origins_.size(); ++i)
       line("  origin @{} {} {} {}", i + 1, quote(origins_[i]->node), quote(origins_[i]->source),
            quote(origins_[i]->module));
@@ -129,6 +127,14 @@ class Printer {
     else
       line("  input {} %{} : {}{}", quote(input.name), input.value->name(),
            to_string(input.value->type()), order_text(input.dim_order));
+  }
+
+  void print(const GraphOutput& output) {
+    if (output.value == nullptr)
+      line("  output {} fixed {}", quote(output.name), fixed_text(output.fixed));
+    else
+      line("  output {} %{}{}", quote(output.name), output.value->name(),
+           order_text(output.dim_order));
   }
 
   void print(const Node& node) {

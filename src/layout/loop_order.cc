@@ -1,26 +1,12 @@
 #include "layout/loop_order.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/error.h"
-#include "layout/digits.h"
-#include "layout/signature.h"
+#include "layout/loops.h"
 
 namespace layline {
 namespace {
-
-using DigitList = std::vector<int>;
-
-/// The op's loops after a relayout of one port: digits of the variables, grouped into the dims that
-/// the moved port has.
-struct Loops {
-  Signature signature;
-  std::vector<Dim> size;              // of each digit, in the moved port
-  std::vector<int> variable;          // that each digit belongs to
-  std::vector<DigitList> of_variable; // outermost first
-  std::vector<DigitList> dims;        // the new order; an empty one is a dim of size 1
-};
 
 bool same_digits(DigitList a, DigitList b) {
   std::ranges::sort(a);
@@ -28,126 +14,38 @@ bool same_digits(DigitList a, DigitList b) {
   return a == b;
 }
 
-Dim product_of(const Loops& loops, std::span<const int> list) {
-  Dim result = 1;
-  for (int digit : list) result = result * loops.size[static_cast<size_t>(digit)];
-  return result;
-}
-
-/// An axis of size 1 along which the op still works needs a place among the new dims.
-bool place_unit_axis(Loops& loops, const Relayout& relayout, size_t dim, int variable) {
-  const auto permutation = relayout.as_permutation();
-  std::optional<int> place;
-  if (permutation)
-    place = static_cast<int>(std::ranges::find(*permutation, static_cast<int>(dim)) -
-                             permutation->begin());
-  else
-    place = relayout.target_axis(static_cast<int>(dim));
-  if (!place || !loops.dims[static_cast<size_t>(*place)].empty()) return false;
-  const int digit = static_cast<int>(loops.size.size());
-  loops.size.push_back(1);
-  loops.variable.push_back(variable);
-  loops.of_variable[static_cast<size_t>(variable)].push_back(digit);
-  loops.dims[static_cast<size_t>(*place)].push_back(digit);
-  return true;
-}
-
-std::optional<Loops> make_loops(const Node& node, int port, const Relayout& relayout) {
-  Loops loops{signature(node), {}, {}, {}, {}};
-  const Binding& binding = port == kResultPort
-                               ? loops.signature.result
-                               : loops.signature.operands[static_cast<size_t>(port)];
-  auto moved = digits(relayout);
-  if (!moved) return std::nullopt;
-  loops.size = std::move(moved->size);
-  loops.dims = std::move(moved->target);
-  loops.variable.resize(loops.size.size());
-  loops.of_variable.resize(loops.signature.variables.size());
-  for (size_t dim = 0; dim < binding.size(); ++dim) {
-    const int variable = binding[dim];
-    if (variable == kUnbound) continue;
-    loops.of_variable[static_cast<size_t>(variable)] = moved->source[dim];
-    for (int digit : moved->source[dim]) loops.variable[static_cast<size_t>(digit)] = variable;
-  }
-  for (size_t dim = 0; dim < binding.size(); ++dim) {
-    const int variable = binding[dim];
-    if (variable == kUnbound || !moved->source[dim].empty()) continue;
-    const Role role = loops.signature.variables[static_cast<size_t>(variable)];
-    const bool needs_place = role == Role::ordered || role == Role::set;
-    if (loops.signature.aligned && needs_place &&
-        !place_unit_axis(loops, relayout, dim, variable))
-      return std::nullopt;
-  }
-  return loops;
-}
-
-// --- aligned ops ---------------------------------------------------------------------------------
-
-/// The relayout of one tensor of an aligned op. A dim of the loops must be the tensor's as a whole or
-/// not at all. Along an ordered axis tensors differ in length: the difference is in the outer digit.
-std::optional<Relayout> restricted(const Loops& loops, const Binding& binding, const Shape& shape) {
-  std::vector<Dim> size = loops.size;
-  std::vector<bool> bound(loops.of_variable.size(), false);
-  std::vector<DigitList> source(binding.size());
-  for (size_t dim = 0; dim < binding.size(); ++dim) {
-    if (binding[dim] == kUnbound) continue;
-    const DigitList& own = loops.of_variable[static_cast<size_t>(binding[dim])];
-    if (own.empty() && !shape[dim].is_one()) return std::nullopt;
-    bound[static_cast<size_t>(binding[dim])] = true;
-    source[dim] = own;
-    if (own.empty()) continue;
-    const auto outer = divide(shape[dim], product_of(loops, std::span(own).subspan(1)));
-    if (!outer) return std::nullopt;
-    size[static_cast<size_t>(own[0])] = *outer;
-  }
-  std::vector<DigitList> target;
-  for (const DigitList& dim : loops.dims) {
-    const auto count = std::ranges::count_if(dim, [&](int digit) {
-      return bound[static_cast<size_t>(loops.variable[static_cast<size_t>(digit)])];
-    });
-    if (count != 0 && count != static_cast<std::ptrdiff_t>(dim.size())) return std::nullopt;
-    target.push_back(count == 0 ? DigitList{} : dim);
-  }
-  return relayout_of_digits(size, source, target);
-}
+// --- ops whose tensors all have the axes of the nest ---------------------------------------------
 
 /// Attributes in the new coordinates. Each overload returns false where an axis that the op works
 /// along is not an axis there.
 class CrossAttributes {
  public:
-  CrossAttributes(const Loops& loops, const Node& node) : loops_(loops), node_(node) {}
+  explicit CrossAttributes(const Loops& loops) : loops_(loops) {}
 
   bool operator()(AxisAttrs& attrs) const {
     const auto variable = static_cast<size_t>(attrs.axis);
     // Only a concat may go on along the outer part of its axis.
     const auto place = outer_axis(variable);
-    if (!place || (place->inner != Dim(1) && !node_.is(Op::concat))) return false;
+    if (!place || (place->inner != Dim(1) && !loops_.node.is(Op::concat))) return false;
+    for (size_t v = 0; v < loops_.of_variable.size(); ++v)
+      if (loops_.signature.variables[v].role == Role::ordered && !outer_axis(v)) return false;
     attrs.axis = static_cast<int64_t>(place->dim);
     return true;
   }
 
   /// Reductions: every new dim is combined over or it is not. Flips too: reversing an index
   /// reverses each of its digits.
-  bool operator()(AxesAttrs& attrs) const {
-    std::vector<bool> worked(loops_.signature.variables.size(), false);
-    for (int64_t axis : attrs.axes) worked[static_cast<size_t>(axis)] = true;
-    attrs.axes.clear();
-    for (size_t dim = 0; dim < loops_.dims.size(); ++dim) {
-      const auto count = std::ranges::count_if(loops_.dims[dim], [&](int digit) {
-        return worked[static_cast<size_t>(loops_.variable[static_cast<size_t>(digit)])];
-      });
-      if (count == 0) continue;
-      if (count != static_cast<std::ptrdiff_t>(loops_.dims[dim].size())) return false;
-      attrs.axes.push_back(static_cast<int64_t>(dim));
-    }
-    return true;
-  }
+  bool operator()(AxesAttrs& attrs) const { return cross_axes(attrs.axes); }
+  bool operator()(NormalizeAttrs& attrs) const { return cross_axes(attrs.axes); }
 
+  /// A roll by multiples of the inner part rolls the outer one.
   bool operator()(RollAttrs& attrs) const {
-    for (int64_t& axis : attrs.axes) {
-      const auto place = outer_axis(static_cast<size_t>(axis));
-      if (!place || place->inner != Dim(1)) return false;
-      axis = static_cast<int64_t>(place->dim);
+    for (size_t i = 0; i < attrs.axes.size(); ++i) {
+      const auto place = outer_axis(static_cast<size_t>(attrs.axes[i]));
+      if (!place || !place->inner.is_static() || attrs.shifts[i] % place->inner.value() != 0)
+        return false;
+      attrs.axes[i] = static_cast<int64_t>(place->dim);
+      attrs.shifts[i] /= place->inner.value();
     }
     return true;
   }
@@ -155,9 +53,9 @@ class CrossAttributes {
   bool operator()(SliceAttrs& attrs) const {
     const size_t rank = loops_.dims.size();
     SliceAttrs moved{Ints(rank, 0), Shape(rank), Ints(rank, 1)};
-    for (size_t dim = 0; dim < rank; ++dim) moved.size[dim] = product_of(loops_, loops_.dims[dim]);
+    for (size_t dim = 0; dim < rank; ++dim) moved.size[dim] = loops_.product(loops_.dims[dim]);
     for (size_t axis = 0; axis < attrs.start.size(); ++axis) {
-      if (loops_.signature.variables[axis] != Role::ordered) continue;
+      if (loops_.signature.variables[axis].role != Role::ordered) continue;
       const auto place = outer_axis(axis);
       if (!place) return false;
       const auto size = divide(attrs.size[axis], place->inner);
@@ -178,7 +76,7 @@ class CrossAttributes {
     const size_t rank = loops_.dims.size();
     PadAttrs moved{Ints(rank, 0), Ints(rank, 0), attrs.mode, attrs.value};
     for (size_t axis = 0; axis < attrs.low.size(); ++axis) {
-      if (loops_.signature.variables[axis] != Role::ordered) continue;
+      if (loops_.signature.variables[axis].role != Role::ordered) continue;
       const auto place = outer_axis(axis);
       if (!place || !place->inner.is_static()) return false;
       const int64_t inner = place->inner.value();
@@ -195,14 +93,29 @@ class CrossAttributes {
   /// expand: the shape comes from the result.
   bool operator()(ShapeAttrs& attrs) const {
     attrs.shape.clear();
-    for (const DigitList& dim : loops_.dims) attrs.shape.push_back(product_of(loops_, dim));
+    for (const DigitList& dim : loops_.dims) attrs.shape.push_back(loops_.product(dim));
     return true;
   }
 
   /// Elementwise ops have no axes.
-  bool operator()(auto&) const { return is_elementwise(node_.op()); }
+  bool operator()(auto&) const { return is_elementwise(loops_.node.op()); }
 
  private:
+  bool cross_axes(Ints& axes) const {
+    std::vector<bool> worked(loops_.signature.variables.size(), false);
+    for (int64_t axis : axes) worked[static_cast<size_t>(axis)] = true;
+    axes.clear();
+    for (size_t dim = 0; dim < loops_.dims.size(); ++dim) {
+      const auto count = std::ranges::count_if(loops_.dims[dim], [&](int digit) {
+        return worked[static_cast<size_t>(loops_.variable[static_cast<size_t>(digit)])];
+      });
+      if (count == 0) continue;
+      if (count != static_cast<std::ptrdiff_t>(loops_.dims[dim].size())) return false;
+      axes.push_back(static_cast<int64_t>(dim));
+    }
+    return true;
+  }
+
   struct Place {
     size_t dim;
     Dim inner;  // what of the axis lies further in, elsewhere
@@ -215,53 +128,44 @@ class CrossAttributes {
     for (size_t dim = 0; dim < loops_.dims.size(); ++dim) {
       const DigitList& here = loops_.dims[dim];
       if (own.empty() || here.empty() || std::ranges::find(here, own[0]) == here.end()) continue;
-      if (loops_.signature.variables[variable] == Role::set)
+      if (loops_.signature.variables[variable].role == Role::set)
         return same_digits(here, own) ? std::optional(Place{dim, 1}) : std::nullopt;
       if (here.size() > own.size() || !std::equal(here.begin(), here.end(), own.begin()))
         return std::nullopt;
-      return Place{dim, product_of(loops_, std::span(own).subspan(here.size()))};
+      return Place{dim, loops_.product(std::span(own).subspan(here.size()))};
     }
     return std::nullopt;
   }
 
   const Loops& loops_;
-  const Node& node_;
 };
 
-std::vector<LoopOrder> cross_aligned(const Node& node, int port, const Relayout& relayout) {
-  const auto loops = make_loops(node, port, relayout);
-  if (!loops) return {};
+std::vector<LoopOrder> cross_shared(const Loops& loops) {
+  const Node& node = loops.node;
   LoopOrder order{{}, {}, node.attributes(), false};
-  if (!std::visit(CrossAttributes(*loops, node), order.attributes)) return {};
-  const Signature& s = loops->signature;
+  if (!std::visit(CrossAttributes(loops), order.attributes)) return {};
   for (int i = 0; i < node.operand_count(); ++i) {
     const Shape& shape = node.operand(i)->shape();
-    const bool broadcasts_anywhere = is_elementwise(node.op()) && element_count(shape).is_one() &&
-                                     shape.size() <= loops->dims.size();
-    auto moved = broadcasts_anywhere
-                     ? std::optional(Relayout::identity(shape))
-                     : restricted(*loops, s.operands[static_cast<size_t>(i)], shape);
+    // A single element broadcasts as it is.
+    const bool stays = is_elementwise(node.op()) && element_count(shape).is_one() &&
+                       shape.size() <= loops.dims.size();
+    auto moved =
+        stays ? std::optional(Relayout::identity(shape)) : loops.relayout(i, loops.dims);
     if (!moved) return {};
     order.operands.push_back(*std::move(moved));
   }
-  auto result = restricted(*loops, s.result, node.result()->shape());
+  auto result = loops.relayout(kResultPort, loops.dims);
   if (!result) return {};
   order.result = *std::move(result);
   return {std::move(order)};
 }
 
-// --- contractions and windows --------------------------------------------------------------------
-// Their kernels want certain variables in certain dims, so the new dims are made from the sequence
-// of digits and not from the dims that the relayout happens to have.
+// --- contractions, windows and gathers -----------------------------------------------------------
+// Certain variables must stand in certain dims, so the new dims are made from the sequence of digits
+// and not from the dims that the relayout happens to have.
 
-/// The digits of all dims in sequence.
-DigitList sequence(const Loops& loops) {
-  DigitList all;
-  for (const DigitList& dim : loops.dims) all.insert(all.end(), dim.begin(), dim.end());
-  return all;
-}
-
-/// Splits off the digits of one variable from the end of a sequence; false if they are not there.
+/// Splits off the digits of one variable, in whatever order, from the end of a sequence; false if
+/// others are there.
 bool take_last(DigitList& digits, const DigitList& variable, DigitList& taken) {
   if (digits.size() < variable.size()) return false;
   taken.assign(digits.end() - static_cast<std::ptrdiff_t>(variable.size()), digits.end());
@@ -269,160 +173,99 @@ bool take_last(DigitList& digits, const DigitList& variable, DigitList& taken) {
   return same_digits(taken, variable);
 }
 
-/// The leading dims that hold exactly the given digits, as the relayout has them; a dim that also
-/// holds other digits ends the search.
-std::optional<std::vector<DigitList>> leading_dims(const Loops& loops, size_t digit_count) {
+/// The dims of the first digits; the one in which they end is cut there.
+std::vector<DigitList> leading_dims(const Loops& loops, size_t digit_count) {
   std::vector<DigitList> dims;
-  size_t seen = 0;
   for (const DigitList& dim : loops.dims) {
-    if (seen == digit_count && (dim.size() > 0 || !dims.empty())) break;
-    seen += dim.size();
+    if (digit_count == 0 && (!dims.empty() || !dim.empty())) break;
     dims.push_back(dim);
+    if (dim.size() > digit_count) dims.back().resize(digit_count);
+    digit_count -= dims.back().size();
   }
-  if (seen != digit_count) return std::nullopt;
   return dims;
 }
-
-/// A tensor whose dims are bound to variables, some of which have been given other digits.
-class Assembly {
- public:
-  Assembly(Loops loops, const Node& node) : loops_(std::move(loops)), node_(node) {
-    // A variable that the moved port lacks is one digit, of the size that another port gives it.
-    for (int port = kResultPort; port < node.operand_count(); ++port) {
-      const Binding& own = binding(port);
-      for (size_t dim = 0; dim < own.size(); ++dim) {
-        if (own[dim] == kUnbound) continue;
-        DigitList& digits = loops_.of_variable[static_cast<size_t>(own[dim])];
-        if (!digits.empty() || shape(port)[dim].is_one()) continue;
-        digits.push_back(static_cast<int>(loops_.size.size()));
-        loops_.size.push_back(shape(port)[dim]);
-        loops_.variable.push_back(own[dim]);
-      }
-    }
-  }
-
-  const DigitList& whole(int variable) const {
-    return loops_.of_variable[static_cast<size_t>(variable)];
-  }
-  /// The relayout of a port to `target` dims, from which digits that the port lacks are left out.
-  /// Nullopt if a dim would hold only some of its digits.
-  std::optional<Relayout> port(int port, const std::vector<DigitList>& target) const {
-    std::vector<DigitList> source;
-    std::vector<bool> bound(loops_.of_variable.size(), false);
-    std::vector<Dim> size = loops_.size;
-    const Binding& own = binding(port);
-    for (size_t dim = 0; dim < own.size(); ++dim) {
-      source.push_back(own[dim] == kUnbound ? DigitList{} : whole(own[dim]));
-      if (own[dim] == kUnbound) continue;
-      bound[static_cast<size_t>(own[dim])] = true;
-      // Along spatial axes operand and result differ in length; those are one digit.
-      if (source.back().size() == 1) size[static_cast<size_t>(source.back()[0])] = shape(port)[dim];
-    }
-    std::vector<DigitList> kept;
-    for (const DigitList& dim : target) {
-      DigitList own_digits;
-      for (int digit : dim)
-        if (bound[static_cast<size_t>(loops_.variable[static_cast<size_t>(digit)])])
-          own_digits.push_back(digit);
-      if (!own_digits.empty() && own_digits.size() != dim.size()) return std::nullopt;
-      kept.push_back(std::move(own_digits));
-    }
-    return relayout_of_digits(size, source, kept);
-  }
-
- private:
-  const Binding& binding(int port) const {
-    return port == kResultPort ? loops_.signature.result
-                               : loops_.signature.operands[static_cast<size_t>(port)];
-  }
-  const Shape& shape(int port) const {
-    return port == kResultPort ? node_.result()->shape() : node_.operand(port)->shape();
-  }
-
-  Loops loops_;
-  const Node& node_;
-};
 
 std::vector<DigitList> with(std::vector<DigitList> dims, std::initializer_list<DigitList> more) {
   dims.insert(dims.end(), more.begin(), more.end());
   return dims;
 }
 
+/// A loop order from the new dims of every port; none if one of them cannot have its dims.
+class Assembly {
+ public:
+  explicit Assembly(const Loops& loops)
+      : loops_(loops), order_{{}, {}, loops.node.attributes(), false} {}
+
+  void operand(const std::vector<DigitList>& dims) {
+    auto moved = loops_.relayout(static_cast<int>(order_.operands.size()), dims);
+    complete_ = complete_ && moved;
+    order_.operands.push_back(moved ? *std::move(moved) : Relayout());
+  }
+  std::vector<LoopOrder> result(const std::vector<DigitList>& dims) {
+    auto moved = loops_.relayout(kResultPort, dims);
+    if (!complete_ || !moved) return {};
+    order_.result = *std::move(moved);
+    return {order_};
+  }
+
+ private:
+  const Loops& loops_;
+  LoopOrder order_;
+  bool complete_ = true;
+};
+
 /// x [rows..., k] and y [rows..., n]: rows move freely, k and n within themselves, by moving the
 /// weights.
-std::vector<LoopOrder> cross_linear(const Node& node, int port, const Relayout& relayout) {
-  if (port != 0 && port != kResultPort) return {};
-  const auto loops = make_loops(node, port, relayout);
-  if (!loops) return {};
-  const int k = static_cast<int>(node.operand(0)->shape().size()) - 1, n = k + 1;
-  DigitList rows = sequence(*loops), last;
-  if (!take_last(rows, loops->of_variable[static_cast<size_t>(port == 0 ? k : n)], last)) return {};
-  const auto row_dims = leading_dims(*loops, rows.size());
-  if (!row_dims) return {};
-  const Assembly assembly(*loops, node);
-  const DigitList inputs = port == 0 ? last : assembly.whole(k);
-  const DigitList outputs = port == 0 ? assembly.whole(n) : last;
-  LoopOrder order{{}, {}, node.attributes(), false};
-  order.operands.push_back(*assembly.port(0, with(*row_dims, {inputs})));
-  order.operands.push_back(*assembly.port(1, {outputs, inputs}));
-  if (node.operand_count() > 2) order.operands.push_back(*assembly.port(2, {outputs}));
-  order.result = *assembly.port(kResultPort, with(*row_dims, {outputs}));
-  return {std::move(order)};
+std::vector<LoopOrder> cross_linear(const Loops& loops, int port) {
+  const size_t k = loops.node.operand(0)->shape().size() - 1, n = k + 1;
+  std::vector<DigitList> moved = loops.of_variable;
+  DigitList rows = loops.sequence();
+  if ((port == 0 || port == 1) && !take_last(rows, loops.of_variable[k], moved[k])) return {};
+  if (port != 0 && !take_last(rows, loops.of_variable[n], moved[n])) return {};
+  std::vector<DigitList> row_dims(moved.begin(), moved.begin() + static_cast<std::ptrdiff_t>(k));
+  if (port == 0 || port == kResultPort) row_dims = leading_dims(loops, rows.size());
+  Assembly assembly(loops);
+  assembly.operand(with(row_dims, {moved[k]}));
+  assembly.operand({moved[n], moved[k]});
+  if (loops.node.operand_count() > 2) assembly.operand({moved[n]});
+  return assembly.result(with(row_dims, {moved[n]}));
 }
 
-/// [n, spatial..., c]: images among themselves, and channels where the weights can follow.
-std::vector<LoopOrder> cross_spatial(const Node& node, int port, const Relayout& relayout) {
-  if (port != 0 && port != kResultPort) return {};
-  const auto loops = make_loops(node, port, relayout);
-  if (!loops) return {};
-  const size_t spatial = node.operand(0)->shape().size() - 2;
-  const int channel = port == 0 ? loops->signature.operands[0].back() : loops->signature.result.back();
-  const bool fixed_channels =
-      loops->signature.variables[static_cast<size_t>(channel)] == Role::ordered;
-  DigitList rest = sequence(*loops), last;
-  const DigitList& natural = loops->of_variable[static_cast<size_t>(channel)];
-  if (!take_last(rest, natural, last) || (fixed_channels && last != natural)) return {};
-  std::vector<DigitList> places;
-  for (size_t i = spatial; i > 0; --i) {
-    const DigitList& axis = loops->of_variable[i];
-    DigitList taken;
-    if (!take_last(rest, axis, taken) || taken != axis) return {};
-    places.insert(places.begin(), taken);
+/// [n, spatial..., channels]: images move among themselves, and so do channels, within and between
+/// whole groups, where the weights can follow.
+std::vector<LoopOrder> cross_spatial(const Loops& loops, int port) {
+  // The moved port is taken apart from its end.
+  std::vector<DigitList> moved = loops.of_variable;
+  DigitList rest = loops.sequence();
+  const Binding& own = loops.signature.port(port);
+  for (auto dim = own.rbegin(); dim != own.rend(); ++dim) {
+    for (auto v = dim->variables.rbegin(); v != dim->variables.rend(); ++v) {
+      const auto variable = static_cast<size_t>(*v);
+      const DigitList& natural = loops.of_variable[variable];
+      const bool in_port = loops.product(natural) != Dim(1);
+      if (in_port && !take_last(rest, natural, moved[variable])) return {};
+      if (loops.signature.variables[variable].role == Role::ordered && moved[variable] != natural)
+        return {};
+    }
   }
-  if (!same_digits(rest, loops->of_variable[0])) return {};
-
-  // A window's axis is one piece, however it was split: only whole axes differ in length.
-  const Assembly assembly(*loops, node);
-  auto image = [&](int p, const DigitList& channels) {
-    std::vector<DigitList> dims = {rest};
-    dims.insert(dims.end(), places.begin(), places.end());
-    dims.push_back(channels);
-    return assembly.port(p, dims);
+  auto dims = [&](int p) {
+    std::vector<DigitList> result;
+    for (const BoundDim& dim : loops.signature.port(p)) {
+      DigitList& digits = result.emplace_back();
+      for (int variable : dim.variables) {
+        const DigitList& part = moved[static_cast<size_t>(variable)];
+        digits.insert(digits.end(), part.begin(), part.end());
+      }
+    }
+    return result;
   };
-  for (const DigitList& axis : places)
-    if (axis.size() > 1) return {};
-  const int c = loops->signature.operands[0].back(), o = loops->signature.result.back();
-  const DigitList inputs = c == channel ? last : assembly.whole(c);
-  const DigitList outputs = o == channel ? last : assembly.whole(o);
-  LoopOrder order{{}, {}, node.attributes(), false};
-  auto x = image(0, inputs), y = image(kResultPort, outputs);
-  if (!x || !y) return {};
-  order.operands.push_back(*std::move(x));
-  order.result = *std::move(y);
-  for (int i = 1; i < node.operand_count(); ++i) {
-    std::vector<DigitList> dims;
-    for (int variable : loops->signature.operands[static_cast<size_t>(i)])
-      dims.push_back(variable == kUnbound ? DigitList{}
-                     : variable == o      ? outputs
-                     : variable == c      ? inputs
-                                          : assembly.whole(variable));
-    order.operands.push_back(*assembly.port(i, dims));
-  }
-  return {std::move(order)};
+  Assembly assembly(loops);
+  for (int i = 0; i < loops.node.operand_count(); ++i) assembly.operand(dims(i));
+  return assembly.result(dims(kResultPort));
 }
 
-/// The ways to store and multiply [batch..., m, k] and [batch..., k, n]: the right operand either way
-/// round, and the product of the transposes.
+/// The ways to store and multiply [batch..., m, k] and [batch..., k, n]: the right operand either
+/// way round, and the product of the transposes.
 struct MatmulForm {
   bool swapped, transpose_b;
   bool a_m_first, b_n_first, y_m_first;
@@ -434,33 +277,27 @@ constexpr MatmulForm kMatmulForms[] = {
     {true, false, false, true, false},
 };
 
-std::vector<LoopOrder> cross_matmul(const Node& node, int port, const Relayout& relayout) {
-  const auto loops = make_loops(node, port, relayout);
-  if (!loops) return {};
-  const int batch = static_cast<int>(node.result()->shape().size()) - 2;
-  const int m = batch, n = batch + 1, k = batch + 2;
+std::vector<LoopOrder> cross_matmul(const Loops& loops, int port) {
+  const size_t m = loops.signature.shared, n = m + 1, k = m + 2;
   // The two matrix variables of the port; either may stand last.
-  const int first = port == 1 ? n : m;
-  const int second = port == kResultPort ? n : k;
-  const Assembly assembly(*loops, node);
+  const size_t first = port == 1 ? n : m;
+  const size_t second = port == kResultPort ? n : k;
   std::vector<LoopOrder> orders;
   for (const bool first_is_last : {false, true}) {
-    const int last = first_is_last ? first : second, before = first_is_last ? second : first;
-    DigitList batch_digits = sequence(*loops), last_digits, before_digits;
-    if (!take_last(batch_digits, loops->of_variable[static_cast<size_t>(last)], last_digits) ||
-        !take_last(batch_digits, loops->of_variable[static_cast<size_t>(before)], before_digits))
+    std::vector<DigitList> moved = loops.of_variable;
+    const size_t last = first_is_last ? first : second, before = first_is_last ? second : first;
+    DigitList batch = loops.sequence();
+    if (!take_last(batch, loops.of_variable[last], moved[last]) ||
+        !take_last(batch, loops.of_variable[before], moved[before]))
       continue;
-    const auto batch_dims = leading_dims(*loops, batch_digits.size());
-    if (!batch_dims) continue;
-    auto digits_of = [&](int variable) {
-      return variable == last ? last_digits : variable == before ? before_digits : assembly.whole(variable);
-    };
+    const auto batch_dims = leading_dims(loops, batch.size());
     for (const MatmulForm& form : kMatmulForms) {
-      const bool port_first = port == 0 ? form.a_m_first : port == 1 ? form.b_n_first : form.y_m_first;
+      const bool port_first =
+          port == 0 ? form.a_m_first : port == 1 ? form.b_n_first : form.y_m_first;
       if (port_first == first_is_last) continue;
-      auto matrix = [&](int p, int row, int column, bool row_first) {
-        return assembly.port(p, with(*batch_dims, {digits_of(row_first ? row : column),
-                                                   digits_of(row_first ? column : row)}));
+      auto matrix = [&](int p, size_t row, size_t column, bool row_first) {
+        return loops.relayout(p, with(batch_dims, {moved[row_first ? row : column],
+                                                   moved[row_first ? column : row]}));
       };
       auto a = matrix(0, m, k, form.a_m_first), b = matrix(1, n, k, form.b_n_first);
       auto y = matrix(kResultPort, m, n, form.y_m_first);
@@ -470,6 +307,80 @@ std::vector<LoopOrder> cross_matmul(const Node& node, int port, const Relayout& 
     }
   }
   return orders;
+}
+
+/// data [before..., axis, after...] and y [before..., i..., after...]: what is not gathered moves
+/// freely around the axis; the dims of the indices move among themselves.
+std::vector<LoopOrder> cross_gather(const Loops& loops, int port) {
+  const auto axis = static_cast<size_t>(loops.node.attrs<AxisAttrs>().axis);
+  const size_t rank = loops.node.operand(0)->shape().size();
+  std::vector<DigitList> before, after, indices;
+  for (size_t v = 0; v < loops.of_variable.size(); ++v)
+    if (v != axis && !loops.of_variable[v].empty())
+      (v < axis ? before : v < rank ? after : indices).push_back(loops.of_variable[v]);
+  if (port == 1) {
+    indices = loops.dims;
+  } else {
+    // The moved port is before, the gathered part (in one piece), after; what is in no dim there
+    // keeps its place between the two.
+    auto gathered = [&](int digit) {
+      const auto v = static_cast<size_t>(loops.variable[static_cast<size_t>(digit)]);
+      return v == axis || v >= rank;
+    };
+    const DigitList all = loops.sequence();
+    const auto begin = std::ranges::find_if(all, gathered);
+    const auto end = std::find_if_not(begin, all.end(), gathered);
+    if (std::find_if(end, all.end(), gathered) != all.end()) return {};
+    if (port == 0 && DigitList(begin, end) != loops.of_variable[axis] && begin != end) return {};
+    size_t place = static_cast<size_t>(begin - all.begin());
+    if (begin == end) {
+      const DigitList inner = after.empty() ? DigitList{} : after.front();
+      place = inner.empty() ? all.size()
+                            : static_cast<size_t>(std::ranges::find(all, inner[0]) - all.begin());
+    }
+    const auto past = place + static_cast<size_t>(end - begin);
+    before.clear(), after.clear();
+    if (port == kResultPort) indices.clear();
+    size_t seen = 0;
+    for (const DigitList& dim : loops.dims) {
+      // A dim may be cut by the gathered part; a unit dim stays with what precedes it.
+      DigitList left, middle, right;
+      for (int digit : dim) {
+        (seen < place ? left : seen < past ? middle : right).push_back(digit);
+        ++seen;
+      }
+      if (!left.empty()) before.push_back(std::move(left));
+      if (!middle.empty() && port == kResultPort) indices.push_back(std::move(middle));
+      if (!right.empty()) after.push_back(std::move(right));
+    }
+  }
+  auto around = [&](const std::vector<DigitList>& middle) {
+    std::vector<DigitList> dims = before;
+    dims.insert(dims.end(), middle.begin(), middle.end());
+    dims.insert(dims.end(), after.begin(), after.end());
+    return dims;
+  };
+  Assembly assembly(loops);
+  assembly.operand(around({loops.of_variable[axis]}));
+  assembly.operand(indices);
+  auto orders = assembly.result(around(indices));
+  for (LoopOrder& order : orders)
+    order.attributes = AxisAttrs{static_cast<int64_t>(before.size())};
+  return orders;
+}
+
+std::vector<LoopOrder> cross_loops(const Loops& loops, int port) {
+  switch (loops.node.op()) {
+    case Op::gather: return cross_gather(loops, port);
+    case Op::linear: return cross_linear(loops, port);
+    case Op::matmul: return cross_matmul(loops, port);
+    case Op::conv:
+    case Op::conv_transpose:
+    case Op::max_pool:
+    case Op::avg_pool:
+    case Op::resize: return cross_spatial(loops, port);
+    default: return cross_shared(loops);
+  }
 }
 
 }  // namespace
@@ -489,23 +400,16 @@ LoopOrder source_order(const Node& node) {
 }
 
 std::vector<LoopOrder> cross(const Node& node, int port, const Relayout& relayout) {
-  const Shape& shape =
-      port == kResultPort ? node.result()->shape() : node.operand(port)->shape();
-  LAYLINE_ASSERT(relayout.source() == shape, "{} is no relayout of {}", to_string(relayout),
-                 to_string(shape));
-  switch (node.op()) {
-    case Op::constant:
-    case Op::relayout:
-    case Op::gather: return {};
-    case Op::linear: return cross_linear(node, port, relayout);
-    case Op::matmul: return cross_matmul(node, port, relayout);
-    case Op::conv:
-    case Op::conv_transpose:
-    case Op::max_pool:
-    case Op::avg_pool:
-    case Op::resize: return cross_spatial(node, port, relayout);
-    default: return cross_aligned(node, port, relayout);
+  LAYLINE_ASSERT(relayout.source() == port_shape(node, port), "{} is no relayout of {}",
+                 to_string(relayout), to_string(port_shape(node, port)));
+  if (node.is(Op::constant) || node.is(Op::relayout)) return {};
+  for (const Grouping grouping : {Grouping::dims, Grouping::movement}) {
+    const auto loops = make_loops(node, port, relayout, grouping);
+    if (!loops) continue;
+    auto orders = cross_loops(*loops, port);
+    if (!orders.empty()) return orders;
   }
+  return {};
 }
 
 }  // namespace layline

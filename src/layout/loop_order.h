@@ -3,10 +3,10 @@
 // relayout and the op its attributes (docs/layout.md, "Loop orders").
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "ir/graph.h"
+#include "layout/signature.h"
 
 namespace layline {
 
@@ -26,10 +26,11 @@ struct LoopOrder {
 /// The order in which the model writes the op.
 LoopOrder source_order(const Node& node);
 
-/// The orders in which port `operand` (or the result, for kResultPort) is moved by `relayout`, whose
-/// source is that port's shape. Empty where the op works along an axis that the relayout takes
-/// apart or mixes with others. Contractions may have several.
-constexpr int kResultPort = -1;
+/// The orders in which a port (an operand, or kResultPort) is moved by `relayout`, whose source is
+/// that port's shape. Every order returned obeys the law of LoopOrder, and its relayout of the port
+/// moves like `relayout`; its target is the relayout's where the op can work on those dims, and
+/// otherwise the same bytes in other dims. Empty where the op works along an axis that the relayout
+/// takes apart or mixes with others. Contractions may have several.
 std::vector<LoopOrder> cross(const Node& node, int port, const Relayout& relayout);
 
 }  // namespace layline

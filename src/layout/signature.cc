@@ -77,6 +77,18 @@ Signature along_axis(const Node& node) {
   return with_role(node, one_axis(node), Role::ordered, true);
 }
 
+Signature normalize(const Node& node) {
+  return with_role(node, node.attrs<NormalizeAttrs>().axes, Role::set, true);
+}
+
+/// Beside the axis, an element of the result reads where it stands, so the result may be shorter.
+Signature gather_elements(const Node& node) {
+  Signature s = along_axis(node);
+  for (size_t a = 0; a < s.variables.size(); ++a)
+    if (shape(node, 0)[a] != shape(node, 1)[a]) s.variables[a].role = Role::ordered;
+  return s;
+}
+
 Signature flip(const Node& node) {
   return with_role(node, node.attrs<AxesAttrs>().axes, Role::ordered, true);
 }
@@ -218,6 +230,7 @@ constexpr Row kRows[] = {
     {Op::flip, flip},
     {Op::roll, roll},
     {Op::gather, gather},
+    {Op::gather_elements, gather_elements},
     {Op::linear, linear},
     {Op::matmul, matmul},
     {Op::conv, conv},
@@ -237,6 +250,7 @@ constexpr Row kRows[] = {
     {Op::softmax, softmax},
     {Op::log_softmax, softmax},
     {Op::cumsum, along_axis},
+    {Op::normalize, normalize},
 };
 
 }  // namespace

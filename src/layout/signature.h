@@ -13,7 +13,7 @@ namespace layline {
 enum class Role : uint8_t {
   parallel,  // one result element for each value: may be split, moved and merged freely
   reduced,   // summed, or otherwise combined, over: pieces may be moved among themselves
-  set,       // read and written as a whole, symmetrically: softmax
+  set,       // read and written as a whole, symmetrically: softmax, norms
   ordered,   // the order along it matters: windows, concat, slice, pad, scans
 };
 
@@ -32,6 +32,12 @@ struct BoundDim {
 };
 using Binding = std::vector<BoundDim>;
 
+/// The ports of a node are its operands, by number, and its result.
+constexpr int kResultPort = -1;
+inline const Shape& port_shape(const Node& node, int port) {
+  return port == kResultPort ? node.result()->shape() : node.operand(port)->shape();
+}
+
 struct Signature {
   std::vector<Variable> variables;
   std::vector<Binding> operands;
@@ -39,6 +45,10 @@ struct Signature {
   /// The first variables, of which this is the number, are axes that all tensors share: each has
   /// them as its first dims, in this order; only the outermost ones may be missing (broadcasting).
   size_t shared = 0;
+
+  const Binding& port(int number) const {
+    return number == kResultPort ? result : operands[static_cast<size_t>(number)];
+  }
 };
 
 /// The law: an element of the result depends on those elements of the operands that have the same

@@ -307,6 +307,18 @@ void gather(MethodBuilder& method, const Node& node) {
               {data, index, method.integer(-1), method.boolean(false), method.boolean(false)}, out);
 }
 
+std::string refuse_gather_elements(const Node& node) {
+  const DType index = node.operand(1)->dtype();
+  return index == DType::i64 ? "" : fmt::format("indices of type {}", name(index));
+}
+
+void gather_elements(MethodBuilder& method, const Node& node) {
+  method.call("aten::gather", "out",
+              {method.tensor(node.operand(0)), method.integer(node.attrs<AxisAttrs>().axis),
+               method.tensor(node.operand(1)), method.boolean(false)},
+              method.tensor(node.result()));
+}
+
 std::string refuse_matmul(const Node& node) {
   const auto rank = node.result()->type().rank();
   if (node.attrs<MatmulAttrs>().transpose_b) return "a transposed matmul outside a delegate";
@@ -450,6 +462,7 @@ const std::vector<PortableKernel>& portable_kernels() {
       {Op::flip, {"aten::flip.out"}, accept, flip},
       {Op::roll, {"aten::roll.out"}, accept, roll},
       {Op::gather, {"aten::index_select.out", "aten::embedding.out"}, refuse_gather, gather},
+      {Op::gather_elements, {"aten::gather.out"}, refuse_gather_elements, gather_elements},
       {Op::add, {"aten::add.out"}, refuse_bounds, with_alpha},
       {Op::sub, {"aten::sub.out"}, refuse_bounds, with_alpha},
       {Op::mul, {"aten::mul.out"}, refuse_bounds, plain},
@@ -459,6 +472,7 @@ const std::vector<PortableKernel>& portable_kernels() {
       {Op::pow, {"aten::pow.Tensor_Tensor_out"}, accept, plain},
       {Op::floor_div, {"aten::floor_divide.out"}, accept, plain},
       {Op::remainder, {"aten::remainder.Tensor_out"}, accept, plain},
+      {Op::fmod, {"aten::fmod.Tensor_out"}, accept, plain},
       {Op::equal, {"aten::eq.Tensor_out"}, accept, plain},
       {Op::not_equal, {"aten::ne.Tensor_out"}, accept, plain},
       {Op::less, {"aten::lt.Tensor_out"}, accept, plain},
@@ -473,18 +487,22 @@ const std::vector<PortableKernel>& portable_kernels() {
       {Op::abs, {"aten::abs.out"}, accept, plain},
       {Op::neg, {"aten::neg.out"}, accept, plain},
       {Op::exp, {"aten::exp.out"}, accept, plain},
+      {Op::expm1, {"aten::expm1.out"}, accept, plain},
       {Op::log, {"aten::log.out"}, accept, plain},
+      {Op::log1p, {"aten::log1p.out"}, accept, plain},
       {Op::sqrt, {"aten::sqrt.out"}, accept, plain},
       {Op::rsqrt, {"aten::rsqrt.out"}, accept, plain},
       {Op::reciprocal, {"aten::reciprocal.out"}, accept, plain},
       {Op::sin, {"aten::sin.out"}, accept, plain},
       {Op::cos, {"aten::cos.out"}, accept, plain},
+      {Op::atan, {"aten::atan.out"}, accept, plain},
       {Op::tanh, {"aten::tanh.out"}, accept, plain},
       {Op::sigmoid, {"aten::sigmoid.out"}, accept, plain},
       {Op::erf, {"aten::erf.out"}, accept, plain},
       {Op::floor, {"aten::floor.out"}, accept, plain},
       {Op::ceil, {"aten::ceil.out"}, accept, plain},
       {Op::round, {"aten::round.out"}, accept, plain},
+      {Op::trunc, {"aten::trunc.out"}, accept, plain},
       {Op::sign, {"aten::sign.out"}, accept, plain},
       {Op::square, {"aten::mul.out"}, accept, square},
       {Op::gelu, {"aten::gelu.out"}, accept, gelu},

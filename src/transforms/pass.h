@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "ir/graph.h"
+#include "layout/placement.h"
+#include "transforms/target_rules.h"
 
 namespace layline {
 
@@ -23,8 +26,15 @@ struct Explanation {
 class PassContext {
  public:
   /// `explanations` may be null: then no text is made.
-  PassContext(std::string_view pass, std::vector<Explanation>* explanations)
-      : pass_(pass), explanations_(explanations) {}
+  PassContext(std::string_view pass, const TargetRules& target,
+              std::vector<Explanation>* explanations)
+      : pass_(pass), target_(target), explanations_(explanations) {}
+
+  const TargetRules& target() const { return target_; }
+
+  /// Records what a placement proves.
+  void certify(const Certificate& certificate) { certificate_ = certificate; }
+  const std::optional<Certificate>& certificate() const { return certificate_; }
 
   /// Records that `node` is rewritten; what follows is a fmt format string and its arguments. To be
   /// called before the node changes.
@@ -46,7 +56,9 @@ class PassContext {
 
  private:
   std::string_view pass_;
+  const TargetRules& target_;
   std::vector<Explanation>* explanations_;
+  std::optional<Certificate> certificate_;
   size_t rewrites_ = 0;
 };
 

@@ -11,10 +11,10 @@ bool fold_constants(Graph& graph, PassContext& context);
 bool fold_relayouts(Graph& graph, PassContext& context);
 bool fuse_clamp(Graph& graph, PassContext& context);
 bool fuse_pad(Graph& graph, PassContext& context);
-bool hoist_relayouts(Graph& graph, PassContext& context);
+bool legalise(Graph& graph, PassContext& context);
 bool merge_duplicates(Graph& graph, PassContext& context);
+bool place_layouts(Graph& graph, PassContext& context);
 bool recognise_hardswish(Graph& graph, PassContext& context);
 bool simplify(Graph& graph, PassContext& context);
-bool sink_relayouts(Graph& graph, PassContext& context);
 
 }  // namespace layline

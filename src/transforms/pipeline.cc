@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <stdexcept>
 
 #include "base/error.h"
 #include "ir/verify.h"
@@ -12,25 +13,42 @@
 namespace layline {
 namespace {
 
-// The first kRepeated passes feed each other and repeat until nothing changes; the fusions after
-// them, which take away structure that the others look for, run once.
 constexpr std::array kPasses = {
     Pass{"dead_code", "removes what no output depends on", dead_code},
     Pass{"fold_constants", "computes what depends on constants only", fold_constants},
     Pass{"simplify", "drops what does nothing", simplify},
     Pass{"merge_duplicates", "computes once what is computed twice", merge_duplicates},
     Pass{"fold_relayouts", "composes and cancels relayouts", fold_relayouts},
-    Pass{"sink_relayouts", "moves relayouts below ops, to where they meet", sink_relayouts},
-    Pass{"hoist_relayouts", "moves relayouts above pads", hoist_relayouts},
+    Pass{"place_layouts", "gives every op the order that moves the least data", place_layouts},
     Pass{"recognise_hardswish", "finds hardswish in its written-out forms", recognise_hardswish},
     Pass{"fold_affine", "folds batch norms into weights", fold_affine},
     Pass{"fuse_pad", "lets convolutions and pools pad", fuse_pad},
+    Pass{"legalise", "rewrites what the target cannot run as it stands", legalise},
     Pass{"fuse_clamp", "lets ops clamp their results", fuse_clamp},
 };
-constexpr size_t kRepeated = 9;
-static_assert(kPasses[kRepeated].name == "fuse_pad");
 
-// Rounds are few in practice; the limit is for graphs in which relayouts advance one op a round.
+constexpr size_t place_of(std::string_view name) {
+  for (size_t i = 0; i < kPasses.size(); ++i)
+    if (kPasses[i].name == name) return i;
+  throw std::logic_error("no such pass");
+}
+
+// The schedule: groups of passes, each group until nothing in it changes. Placement comes before the
+// folds, which look for what it brings together, and again when the target has had its say; fusions
+// come last, since they take away structure that others look for.
+using Group = std::span<const size_t>;
+constexpr size_t kTidy[] = {place_of("dead_code"), place_of("fold_constants"), place_of("simplify"),
+                            place_of("merge_duplicates"), place_of("fold_relayouts")};
+constexpr size_t kPlace[] = {place_of("place_layouts")};
+constexpr size_t kFold[] = {place_of("dead_code"),        place_of("fold_constants"),
+                            place_of("simplify"),         place_of("merge_duplicates"),
+                            place_of("fold_relayouts"),   place_of("recognise_hardswish"),
+                            place_of("fold_affine"),      place_of("fuse_pad")};
+constexpr size_t kLegalise[] = {place_of("legalise")};
+constexpr size_t kFuse[] = {place_of("fuse_clamp")};
+constexpr Group kSchedule[] = {kTidy, kPlace, kFold, kLegalise, kTidy, kPlace, kTidy, kFuse};
+
+// Rounds are few in practice; the limit is for graphs that are simplified one op a round.
 constexpr int kMostRounds = 16;
 
 std::vector<std::string_view> pass_names() {
@@ -57,29 +75,34 @@ class Run {
   }
 
   PipelineReport run() {
-    for (int round = 0; round < kMostRounds && !stopped_; ++round) {
-      bool changed = false;
-      for (size_t i = 0; i < kRepeated && !stopped_; ++i)
-        if (seen_[i] != version_) changed = run_pass(i) || changed;
-      if (!changed) break;
-    }
-    for (size_t i = kRepeated; i < kPasses.size() && !stopped_; ++i) run_pass(i);
+    for (const Group& group : kSchedule) run_group(group);
     return std::move(report_);
   }
 
  private:
+  void run_group(Group group) {
+    for (int round = 0; round < kMostRounds && !stopped_; ++round) {
+      bool changed = false;
+      for (size_t i : group)
+        if (!stopped_ && seen_[i] != version_) changed = run_pass(i) || changed;
+      if (!changed) break;
+    }
+  }
+
   /// Runs a pass and what belongs to it; returns whether the graph changed.
   bool run_pass(size_t index) {
     const Pass& pass = kPasses[index];
     bool changed = false;
     if (std::ranges::find(options_.disabled, pass.name) == options_.disabled.end()) {
       PassReport& report = report_.passes[index];
-      PassContext context(pass.name, options_.explain ? &report_.explanations : nullptr);
+      PassContext context(pass.name, options_.target,
+                          options_.explain ? &report_.explanations : nullptr);
       const auto start = std::chrono::steady_clock::now();
       changed = pass.run(graph_, context);
       report.seconds +=
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       report.rewrites += context.rewrites();
+      if (context.certificate()) report_.certificate = context.certificate();
       ++report.runs;
     }
     if (changed) {

@@ -17,6 +17,7 @@ namespace layline {
 std::span<const Pass> all_passes();
 
 struct PipelineOptions {
+  TargetRules target = {};
   std::vector<std::string> disabled = {};
   /// The pass after whose first run to stop.
   std::optional<std::string> stop_after = {};
@@ -38,6 +39,8 @@ struct PassReport {
 struct PipelineReport {
   std::vector<PassReport> passes;  // one for each of all_passes()
   std::vector<Explanation> explanations;
+  /// Of the last placement; absent if it was disabled.
+  std::optional<Certificate> certificate;
 };
 
 /// Runs the passes on the graph. Throws UserError for a name in the options that is no pass, and

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 namespace layline::pt2 {
 
@@ -79,6 +80,29 @@ std::vector<Value*> Call::tensors(std::string_view argument) const {
   std::vector<Value*> values;
   for (const TensorArg& tensor : *list) values.push_back(read(tensor.name));
   return values;
+}
+
+std::vector<Value*> Call::optional_tensors(std::string_view argument) const {
+  const auto* list = require(argument).as<std::vector<OptionalTensorArg>>();
+  if (list == nullptr) return tensors(argument);
+  std::vector<Value*> values;
+  for (const OptionalTensorArg& tensor : *list)
+    values.push_back(tensor.name ? read(*tensor.name) : nullptr);
+  return values;
+}
+
+bool Call::is_contiguous(std::string_view argument) const {
+  auto meta = program_.tensor_values.find(tensor_name(argument));
+  if (meta == program_.tensor_values.end()) return false;
+  const auto& [sizes, strides] = std::tie(meta->second.sizes, meta->second.strides);
+  int64_t expected = 1;
+  for (size_t a = sizes.size(); a-- > 0;) {
+    if (!sizes[a].value || !strides[a].value) return false;
+    if (*sizes[a].value == 1) continue;
+    if (*strides[a].value != expected) return false;
+    expected *= *sizes[a].value;
+  }
+  return true;
 }
 
 int64_t Call::literal(std::string_view argument, const SymIntArg& item) const {

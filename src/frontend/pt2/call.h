@@ -36,6 +36,10 @@ class Call : public Builder {
   /// Null when absent or None.
   Value* optional_tensor(std::string_view argument) const;
   std::vector<Value*> tensors(std::string_view argument) const;
+  /// Null for the entries that are None.
+  std::vector<Value*> optional_tensors(std::string_view argument) const;
+  /// Whether the model records row-major strides for the tensor.
+  bool is_contiguous(std::string_view argument) const;
   int64_t integer(std::string_view argument) const;
   int64_t integer(std::string_view argument, int64_t otherwise) const;
   double number(std::string_view argument, double otherwise) const;

@@ -162,7 +162,8 @@ std::optional<Frame> parse_frame(std::string_view text) {
 
 /// torch.nn's own modules say nothing about where the user's model calls them.
 bool is_torch_frame(const Frame& frame) {
-  return frame.path.find("/site-packages/torch/") != std::string_view::npos ||
+  return frame.path.starts_with("torch/") ||
+         frame.path.find("/site-packages/torch/") != std::string_view::npos ||
          frame.path.find("/torch/nn/") != std::string_view::npos;
 }
 

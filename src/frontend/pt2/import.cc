@@ -189,24 +189,26 @@ class Importer {
       value = Builder(graph_, std::make_shared<const Origin>(Origin{std::string(spec.name), "", ""}))
                   .from_channels_last(stored);
     }
-    env_.define(spec.name, value, fmt::format("the input `{}`", spec.name));
+    env_.define(spec.name, value,
+                fmt::format("changes the input `{}` in place; write `x = x.clone()` before it in "
+                            "the model",
+                            spec.name));
   }
 
   void bind_fixed_input(const InputSpec& spec) {
-    FixedInput fixed;
-    if (const auto* integer = spec.arg.as<int64_t>())
-      fixed = *integer;
-    else if (const auto* number = spec.arg.as<double>())
-      fixed = *number;
-    else if (const auto* flag = spec.arg.as<bool>())
-      fixed = *flag;
-    else if (const auto* text = spec.arg.as<std::string_view>())
-      fixed = std::string(*text);
-    else if (!spec.arg.is_none())
-      throw UserError("{}: the input {} is {}; only tensors, and numbers fixed at export, can be "
-                      "inputs",
-                      archive_.file()->path(), spec.name, kind_name(spec.arg));
-    graph_.add_fixed_input(std::string(spec.name), std::move(fixed));
+    graph_.add_fixed_input(std::string(spec.name),
+                           fixed_value(spec.arg, fmt::format("the input {}", spec.name)));
+  }
+
+  FixedValue fixed_value(const Argument& argument, const std::string& what) const {
+    if (argument.is_none()) return {};
+    if (const auto* integer = argument.as<int64_t>()) return *integer;
+    if (const auto* number = argument.as<double>()) return *number;
+    if (const auto* flag = argument.as<bool>()) return *flag;
+    if (const auto* text = argument.as<std::string_view>()) return std::string(*text);
+    throw UserError("{}: {} of the model is {}; only tensors, and numbers fixed at export, can "
+                    "cross its boundary",
+                    archive_.file()->path(), what, kind_name(argument));
   }
 
   [[noreturn]] void defined_twice(std::string_view name) const {
@@ -229,9 +231,12 @@ class Importer {
                       to_string(TensorType{data.dtype(), data.shape()}), to_string(recorded));
     auto origin = std::make_shared<const Origin>(Origin{std::string(spec.fqn), "", ""});
     env_.define(name, graph_.constant(std::move(data), std::move(origin), spec.fqn),
-                spec.kind == InputKind::kTensorConstant
-                    ? std::string()
-                    : fmt::format("the buffer `{}`", spec.fqn));
+                spec.kind == InputKind::kTensorConstant ? std::string() : mutation(spec.fqn));
+  }
+
+  static std::string mutation(std::string_view buffer) {
+    return fmt::format("changes the buffer `{}` in place; mutable buffers are not supported yet",
+                       buffer);
   }
 
   void lift_operands(const Node& node) {
@@ -299,14 +304,18 @@ class Importer {
   void bind_outputs() {
     for (const OutputSpec& spec : program_.outputs) {
       if (spec.kind == OutputKind::kToken) continue;
+      if (spec.kind == OutputKind::kBufferMutation || spec.kind == OutputKind::kParameterMutation)
+        throw UserError("{}: the model {}", archive_.file()->path(), mutation(spec.target));
       if (spec.kind != OutputKind::kUserOutput)
-        throw UserError("{}: the model changes `{}` when it runs (a mutated buffer or input), which "
-                        "layline does not support yet; return the new value instead",
+        throw UserError("{}: the model changes `{}` when it runs, which layline does not support; "
+                        "return the new value instead",
                         archive_.file()->path(), spec.target);
-      if (spec.arg.as<TensorArg>() == nullptr)
-        throw UserError("{}: output {} of the model is {}; return tensors only",
-                        archive_.file()->path(), graph_.outputs().size(), kind_name(spec.arg));
-      bind_output(spec);
+      if (spec.arg.as<TensorArg>())
+        bind_output(spec);
+      else
+        graph_.add_fixed_output(
+            fmt::format("output_{}", graph_.outputs().size()),
+            fixed_value(spec.arg, fmt::format("output {}", graph_.outputs().size())));
     }
   }
 

@@ -1,6 +1,7 @@
 #include "frontend/pt2/tensor_env.h"
 
 #include "base/error.h"
+#include "frontend/pt2/overwrite.h"
 
 namespace layline::pt2 {
 namespace {
@@ -13,29 +14,18 @@ Value* write_back(const ViewStep& step, Value* base, Value* part, const Builder&
     throw UserError("{}: writes in place to an expanded tensor; clone it before the write",
                     describe(*builder.origin()));
   const auto& slice = std::get<SliceAttrs>(step.attributes);
-  Value* result = part;
   for (size_t a = 0; a < slice.start.size(); ++a) {
-    if (slice.step[a] != 1)
-      throw UserError("{}: writes in place to a slice with step {}, which layline does not support",
-                      describe(*builder.origin()), slice.step[a]);
     if (slice.size[a] == base->shape()[a]) continue;
     LAYLINE_ASSERT(slice.size == part->shape(), "a view slices one axis at a time");
-    const int64_t length = base->shape()[a].value();
-    const int64_t end = slice.start[a] + slice.size[a].value();
-    const auto axis = static_cast<int64_t>(a);
-    std::vector<Value*> pieces;
-    if (slice.start[a] > 0) pieces.push_back(builder.slice(base, axis, 0, slice.start[a]));
-    pieces.push_back(part);
-    if (end < length) pieces.push_back(builder.slice(base, axis, end, length - end));
-    result = builder.concat(std::move(pieces), axis);
+    return overwrite(builder, base, part, static_cast<int64_t>(a), slice.start[a], slice.step[a]);
   }
-  return result;
+  return part;
 }
 
 }  // namespace
 
-void TensorEnv::define(std::string_view name, Value* value, std::string owner) {
-  storages_.push_back({value, 0, std::move(owner)});
+void TensorEnv::define(std::string_view name, Value* value, std::string fixed) {
+  storages_.push_back({value, 0, std::move(fixed)});
   bindings_.insert_or_assign(name, Binding{storages_.size() - 1, {}, value, 0});
 }
 
@@ -63,9 +53,8 @@ Value* TensorEnv::read(std::string_view name, const Builder& builder) {
 void TensorEnv::write(std::string_view name, Value* value, const Builder& builder) {
   Binding& binding = bindings_.at(name);
   Storage& storage = storages_[binding.storage];
-  if (!storage.owner.empty())
-    throw UserError("{}: changes {} in place; write `x = x.clone()` before it in the model",
-                    describe(*builder.origin()), storage.owner);
+  if (read(name, builder) == value) return;
+  if (!storage.fixed.empty()) throw UserError("{}: {}", describe(*builder.origin()), storage.fixed);
   // The values along the path, so that each step knows what surrounds the part it views.
   std::vector<Value*> along = {storage.value};
   for (size_t i = 0; i + 1 < binding.path.size(); ++i)

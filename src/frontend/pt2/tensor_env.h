@@ -22,9 +22,9 @@ struct ViewStep {
 
 class TensorEnv {
  public:
-  /// `name` is a tensor of its own. `owner` says what a write to it would change outside the
-  /// program (a buffer, an input); empty for ordinary tensors.
-  void define(std::string_view name, Value* value, std::string owner = {});
+  /// `name` is a tensor of its own. `fixed` says why it may not be written to (it is a
+  /// buffer, or an input); empty for ordinary tensors.
+  void define(std::string_view name, Value* value, std::string fixed = {});
   /// `name` views `base` through `steps`; `value` is its present value.
   void define_view(std::string_view name, std::string_view base, std::vector<ViewStep> steps,
                    Value* value);
@@ -32,14 +32,14 @@ class TensorEnv {
   /// The present value of `name`.
   Value* read(std::string_view name, const Builder& builder);
   /// All aliases of `name` see `value` from now on. UserError where the write cannot be undone
-  /// through the views, or would change an owner's tensor.
+  /// through the views, or the tensor is fixed. Writing what is there already is no write.
   void write(std::string_view name, Value* value, const Builder& builder);
 
  private:
   struct Storage {
     Value* value;
     int version = 0;
-    std::string owner;
+    std::string fixed;
   };
   struct Binding {
     size_t storage;

@@ -8,10 +8,6 @@
 #include "frontend/pt2/call.h"
 
 namespace layline::pt2 {
-namespace {
-
-/// The axes from the largest stride to the smallest, if the elements fill their range of the
-/// storage without gap or overlap; unit axes keep their place at the front.
 std::optional<std::vector<int>> dense_order(const Ints& sizes, const Ints& strides) {
   std::vector<int> order(sizes.size());
   std::iota(order.begin(), order.end(), 0);
@@ -29,6 +25,8 @@ std::optional<std::vector<int>> dense_order(const Ints& sizes, const Ints& strid
   }
   return order;
 }
+
+namespace {
 
 std::vector<std::byte> gather(std::span<const std::byte> storage, const Ints& sizes,
                               const Ints& strides, size_t element, size_t count) {

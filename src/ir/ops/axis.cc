@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/error.h"
 #include "ir/ops/checks.h"
@@ -68,6 +69,14 @@ TensorType infer_softmax(Types operands, const Attributes& attributes) {
 TensorType infer_cumsum(Types operands, const Attributes& attributes) {
   expect_numeric(operands[0]);
   expect_axis(std::get<AxisAttrs>(attributes).axis, operands[0]);
+  return operands[0];
+}
+
+TensorType infer_normalize(Types operands, const Attributes& attributes) {
+  const NormalizeAttrs& attrs = std::get<NormalizeAttrs>(attributes);
+  expect_float(operands[0]);
+  expect_axes(attrs.axes, operands[0]);
+  if (!(attrs.eps >= 0)) throw UserError("eps must not be negative, found {}", attrs.eps);
   return operands[0];
 }
 
@@ -234,6 +243,32 @@ Tensor evaluate_cumsum(Tensors operands, const Attributes& attributes, const Ten
         store(out, at, total);
       }
     });
+  });
+  return out;
+}
+
+Tensor evaluate_normalize(Tensors operands, const Attributes& attributes,
+                          const TensorType& result) {
+  const NormalizeAttrs& attrs = std::get<NormalizeAttrs>(attributes);
+  const Tensor& x = operands[0];
+  Ints group_dims = x.dims();
+  double count = 1;
+  for (const int64_t axis : attrs.axes)
+    count *= static_cast<double>(std::exchange(group_dims[static_cast<size_t>(axis)], 1));
+  std::vector<double> means = fold<double>(x, group_dims, 0.0, kPlus);
+  for (double& mean : means) mean = attrs.center ? mean / count : 0;
+  std::vector<double> squares(means.size(), 0.0);
+  const std::array groups = {broadcast_strides(group_dims, x.dims())};
+  const auto centred = [&](int64_t i, const auto& group) {
+    return x.get(i) - means[static_cast<size_t>(group[0])];
+  };
+  walk(x.dims(), groups, [&](int64_t i, const auto& group) {
+    squares[static_cast<size_t>(group[0])] += centred(i, group) * centred(i, group);
+  });
+  Tensor out(result);
+  walk(x.dims(), groups, [&](int64_t i, const auto& group) {
+    const double variance = squares[static_cast<size_t>(group[0])] / count;
+    out.set(i, centred(i, group) / std::sqrt(variance + attrs.eps));
   });
   return out;
 }

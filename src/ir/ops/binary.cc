@@ -68,6 +68,13 @@ int64_t floor_quotient(int64_t a, int64_t b) {
 
 int64_t floor_remainder(int64_t a, int64_t b) { return minus(a, times(floor_quotient(a, b), b)); }
 
+double trunc_remainder(double a, double b) { return std::fmod(a, b); }
+
+int64_t trunc_remainder(int64_t a, int64_t b) {
+  if (b == 0) throw UserError("integer division by zero");
+  return b == -1 ? 0 : a % b;  // the quotient of -1 may not fit
+}
+
 }  // namespace
 
 Tensor evaluate_add(Tensors operands, const Attributes& attributes, const TensorType& result) {
@@ -104,6 +111,10 @@ Tensor evaluate_floor_div(Tensors operands, const Attributes&, const TensorType&
 
 Tensor evaluate_remainder(Tensors operands, const Attributes&, const TensorType& result) {
   return map2(operands, result, [](auto a, auto b) { return floor_remainder(a, b); });
+}
+
+Tensor evaluate_fmod(Tensors operands, const Attributes&, const TensorType& result) {
+  return map2(operands, result, [](auto a, auto b) { return trunc_remainder(a, b); });
 }
 
 Tensor evaluate_equal(Tensors operands, const Attributes&, const TensorType& result) {

@@ -1,6 +1,7 @@
 // Ops that copy elements.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "ir/ops/checks.h"
@@ -117,6 +118,22 @@ TensorType infer_gather(Types operands, const Attributes& attributes) {
   shape.insert(shape.end(), indices.shape.begin(), indices.shape.end());
   shape.insert(shape.end(), data.shape.begin() + axis + 1, data.shape.end());
   return result_type(data.dtype, std::move(shape));
+}
+
+TensorType infer_gather_elements(Types operands, const Attributes& attributes) {
+  const int64_t axis = std::get<AxisAttrs>(attributes).axis;
+  const TensorType& data = operands[0];
+  const TensorType& indices = operands[1];
+  expect_axis(axis, data);
+  if (!is_integer(indices.dtype))
+    throw UserError("expected integer indices, found {}", to_string(indices));
+  expect_rank(indices, data.rank(), "indices");
+  for (size_t a = 0; a < data.shape.size(); ++a)
+    if (static_cast<int64_t>(a) != axis &&
+        static_size(indices.shape[a], "indices") > static_size(data.shape[a], "gathered data"))
+      throw UserError("expected indices no larger than the data outside axis {}, found {} and {}",
+                      axis, to_string(indices), to_string(data));
+  return result_type(data.dtype, indices.shape);
 }
 
 // ---- Elements ----
@@ -277,6 +294,27 @@ Tensor evaluate_gather(Tensors operands, const Attributes& attributes, const Ten
                   data.bytes().data() + static_cast<size_t>(outer * lanes.length + source) * block,
                   block);
   }
+  return out;
+}
+
+/// out[..., i, ...] = data[..., indices[..., i, ...], ...], the other indices unchanged.
+Tensor evaluate_gather_elements(Tensors operands, const Attributes& attributes,
+                                const TensorType& result) {
+  const Tensor& data = operands[0];
+  const Tensor& indices = operands[1];
+  const size_t axis = static_cast<size_t>(std::get<AxisAttrs>(attributes).axis);
+  const int64_t length = data.dims()[axis];
+  Ints strides = row_major_strides(data.dims());
+  const int64_t along = std::exchange(strides[axis], 0);
+  Tensor out(result);
+  const size_t width = byte_size(result.dtype);
+  walk(out.dims(), std::array{strides}, [&](int64_t to, const auto& from) {
+    const int64_t index = indices.get_int(to);
+    if (index < 0 || index >= length)
+      throw UserError("index {} is outside the axis of length {}", index, length);
+    std::memcpy(out.bytes().data() + static_cast<size_t>(to) * width,
+                data.bytes().data() + static_cast<size_t>(from[0] + index * along) * width, width);
+  });
   return out;
 }
 

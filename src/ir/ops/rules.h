@@ -19,9 +19,10 @@ using EvaluateRule = Tensor(Tensors operands, const Attributes& attributes,
 
 // movement.cc
 InferRule infer_constant, infer_relayout, infer_expand, infer_slice, infer_concat, infer_pad,
-    infer_flip, infer_roll, infer_gather;
+    infer_flip, infer_roll, infer_gather, infer_gather_elements;
 EvaluateRule evaluate_constant, evaluate_relayout, evaluate_expand, evaluate_slice, evaluate_concat,
-    evaluate_pad, evaluate_flip, evaluate_roll, evaluate_gather;
+    evaluate_pad, evaluate_flip, evaluate_roll, evaluate_gather,
+    evaluate_gather_elements;
 
 // elementwise.cc
 InferRule infer_bounded_binary, infer_bounded_float_binary, infer_numeric_binary, infer_any_binary,
@@ -30,15 +31,17 @@ InferRule infer_bounded_binary, infer_bounded_float_binary, infer_numeric_binary
 
 // binary.cc
 EvaluateRule evaluate_add, evaluate_sub, evaluate_mul, evaluate_div, evaluate_minimum,
-    evaluate_maximum, evaluate_pow, evaluate_floor_div, evaluate_remainder, evaluate_equal,
+    evaluate_maximum, evaluate_pow, evaluate_floor_div, evaluate_remainder, evaluate_fmod,
+    evaluate_equal,
     evaluate_not_equal, evaluate_less, evaluate_less_equal, evaluate_greater,
     evaluate_greater_equal, evaluate_logical_and, evaluate_logical_or, evaluate_logical_xor,
     evaluate_prelu, evaluate_where;
 
 // unary.cc
-EvaluateRule evaluate_abs, evaluate_neg, evaluate_exp, evaluate_log, evaluate_sqrt, evaluate_rsqrt,
-    evaluate_reciprocal, evaluate_sin, evaluate_cos, evaluate_tanh, evaluate_sigmoid, evaluate_erf,
-    evaluate_floor, evaluate_ceil, evaluate_round, evaluate_square, evaluate_sign,
+EvaluateRule evaluate_abs, evaluate_neg, evaluate_exp, evaluate_expm1, evaluate_log,
+    evaluate_log1p, evaluate_sqrt, evaluate_rsqrt,
+    evaluate_reciprocal, evaluate_sin, evaluate_cos, evaluate_atan, evaluate_tanh, evaluate_sigmoid, evaluate_erf,
+    evaluate_floor, evaluate_ceil, evaluate_round, evaluate_trunc, evaluate_square, evaluate_sign,
     evaluate_logical_not, evaluate_hardswish, evaluate_gelu, evaluate_elu, evaluate_leaky_relu,
     evaluate_clamp, evaluate_convert;
 
@@ -52,9 +55,9 @@ EvaluateRule evaluate_max_pool, evaluate_avg_pool, evaluate_resize;
 
 // axis.cc
 InferRule infer_reduce_numeric, infer_reduce_float, infer_reduce_extremum, infer_reduce_logical,
-    infer_arg_extremum, infer_softmax, infer_cumsum;
+    infer_arg_extremum, infer_softmax, infer_cumsum, infer_normalize;
 EvaluateRule evaluate_reduce_sum, evaluate_reduce_mean, evaluate_reduce_max, evaluate_reduce_min,
     evaluate_reduce_prod, evaluate_reduce_any, evaluate_reduce_all, evaluate_argmax,
-    evaluate_argmin, evaluate_softmax, evaluate_log_softmax, evaluate_cumsum;
+    evaluate_argmin, evaluate_softmax, evaluate_log_softmax, evaluate_cumsum, evaluate_normalize;
 
 }  // namespace layline::rules

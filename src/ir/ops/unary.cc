@@ -54,8 +54,16 @@ Tensor evaluate_exp(Tensors operands, const Attributes&, const TensorType& resul
   return map_floats(operands, result, [](double x) { return std::exp(x); });
 }
 
+Tensor evaluate_expm1(Tensors operands, const Attributes&, const TensorType& result) {
+  return map_floats(operands, result, [](double x) { return std::expm1(x); });
+}
+
 Tensor evaluate_log(Tensors operands, const Attributes&, const TensorType& result) {
   return map_floats(operands, result, [](double x) { return std::log(x); });
+}
+
+Tensor evaluate_log1p(Tensors operands, const Attributes&, const TensorType& result) {
+  return map_floats(operands, result, [](double x) { return std::log1p(x); });
 }
 
 Tensor evaluate_sqrt(Tensors operands, const Attributes&, const TensorType& result) {
@@ -76,6 +84,10 @@ Tensor evaluate_sin(Tensors operands, const Attributes&, const TensorType& resul
 
 Tensor evaluate_cos(Tensors operands, const Attributes&, const TensorType& result) {
   return map_floats(operands, result, [](double x) { return std::cos(x); });
+}
+
+Tensor evaluate_atan(Tensors operands, const Attributes&, const TensorType& result) {
+  return map_floats(operands, result, [](double x) { return std::atan(x); });
 }
 
 Tensor evaluate_tanh(Tensors operands, const Attributes&, const TensorType& result) {
@@ -101,6 +113,10 @@ Tensor evaluate_ceil(Tensors operands, const Attributes&, const TensorType& resu
 /// Halves go to the even neighbour.
 Tensor evaluate_round(Tensors operands, const Attributes&, const TensorType& result) {
   return map_floats(operands, result, [](double x) { return std::nearbyint(x); });
+}
+
+Tensor evaluate_trunc(Tensors operands, const Attributes&, const TensorType& result) {
+  return map_floats(operands, result, [](double x) { return std::trunc(x); });
 }
 
 Tensor evaluate_square(Tensors operands, const Attributes&, const TensorType& result) {

@@ -117,6 +117,14 @@ Value* slice(const Builder& build, const Node& node) {
   return x;
 }
 
+Value* concat(const Builder& build, const Node& node) {
+  std::vector<Value*> parts;
+  for (Value* part : node.operands())
+    if (!element_count(part->shape()).is_zero()) parts.push_back(part);
+  if (parts.empty() || parts.size() == node.operands().size()) return nullptr;
+  return build.concat(std::move(parts), node.attrs<AxisAttrs>().axis);
+}
+
 /// The element that place i of a padded axis shows.
 int64_t padded_source(PadMode mode, int64_t i, int64_t length) {
   switch (mode) {
@@ -314,6 +322,19 @@ Value* reduce_min(const Builder& build, const Node& node) {
   });
 }
 
+/// Written out; the sums of half floats in single precision, which squares may need.
+Value* normalize(const Builder& build, const Node& node) {
+  const auto& attrs = node.attrs<NormalizeAttrs>();
+  const DType dtype = node.result()->dtype();
+  Value* x = node.operand(0);
+  if (byte_size(dtype) < byte_size(DType::f32)) x = build.convert(x, DType::f32);
+  const AxesAttrs axes{attrs.axes};
+  if (attrs.center) x = build.binary(Op::sub, x, build.add(Op::reduce_mean, {x}, axes));
+  Value* variance = build.add(Op::reduce_mean, {build.add(Op::square, {x})}, axes);
+  Value* shifted = build.binary(Op::add, variance, scalar(build, x, attrs.eps));
+  return build.convert(build.binary(Op::mul, x, build.add(Op::rsqrt, {shifted})), dtype);
+}
+
 Value* softmax(const Builder& build, const Node& node) {
   const int64_t axis = node.attrs<AxisAttrs>().axis, last = node.result()->type().rank() - 1;
   if (axis == last || !computes(node.result()->dtype())) return nullptr;
@@ -390,6 +411,7 @@ constexpr Rule kRules[] = {
     {Op::gelu, gelu_tanh},
     {Op::expand, expand},
     {Op::slice, slice},
+    {Op::concat, concat},
     {Op::pad, pad},
     {Op::roll, roll},
     {Op::resize, resize_nearest},
@@ -401,6 +423,7 @@ constexpr Rule kRules[] = {
     {Op::reduce_sum, reduce_sum},
     {Op::reduce_max, reduce_max},
     {Op::reduce_min, reduce_min},
+    {Op::normalize, normalize},
     {Op::softmax, softmax},
     {Op::matmul, matmul},
     {Op::linear, linear},
@@ -413,10 +436,40 @@ Value* rewrite(const Builder& build, const Node& node) {
   return unfuse_clamp(build, node);
 }
 
+bool is_empty(const Value* value) {
+  return is_static(value->shape()) && element_count(value->shape()).is_zero();
+}
+
+/// A value without elements needs no computing; as a constant it lets its users be folded.
+bool make_empty_values_constant(Graph& graph) {
+  bool changed = false;
+  auto nothing = [&](const Value* value, Node* before, OriginRef origin) {
+    graph.set_insertion_point(before);
+    Value* constant = graph.constant(Constant::owned(value->dtype(), value->shape(), {}), origin);
+    graph.set_insertion_point(nullptr);
+    return constant;
+  };
+  for (const GraphInput& input : graph.inputs()) {
+    if (input.value == nullptr || !is_empty(input.value)) continue;
+    while (!input.value->uses().empty()) {
+      const Use use = input.value->uses().front();
+      graph.set_operand(use.user, use.operand, nothing(input.value, use.user, use.user->origin()));
+      changed = true;
+    }
+  }
+  for (Node* node : graph) {
+    if (node->is(Op::constant) || !is_empty(node->result())) continue;
+    graph.replace_all_uses(node->result(), nothing(node->result(), node, node->origin()));
+    graph.erase(node);
+    changed = true;
+  }
+  return changed;
+}
+
 }  // namespace
 
 bool legalise(Graph& graph) {
-  bool changed = false;
+  bool changed = make_empty_values_constant(graph);
   // What a rule builds stands before the node and is looked at once the node itself is done, so
   // that a rewrite may use ops that need rewriting in turn.
   for (Node* node = graph.first(); node != nullptr;) {

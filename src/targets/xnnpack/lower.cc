@@ -122,7 +122,7 @@ class Lowering {
     }
   }
 
-  static pte::Value fixed_value(const FixedInput& fixed) {
+  static pte::Value fixed_value(const FixedValue& fixed) {
     return std::visit(
         [](const auto& value) -> pte::Value {
           if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
@@ -135,6 +135,10 @@ class Lowering {
 
   void define_outputs() {
     for (const GraphOutput& output : graph_.outputs()) {
+      if (output.value == nullptr) {
+        method_.method().outputs.push_back(method_.method().add(fixed_value(output.fixed)));
+        continue;
+      }
       method_.method().outputs.push_back(method_.bytes(output.value));
       report_.outputs.push_back(describe_boundary(output.name, output.value, output.dim_order));
     }

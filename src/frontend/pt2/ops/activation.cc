@@ -1,5 +1,7 @@
 // Activations, and other functions of one tensor.
+#include <algorithm>
 #include <limits>
+#include <numbers>
 
 #include "frontend/pt2/ops/rules.h"
 #include "frontend/pt2/promotion.h"
@@ -26,8 +28,10 @@ void hardtanh(Call& call) {
 }
 
 void clamp(Call& call) {
-  call.result(call.clamp(self_as_recorded(call), call.number("min", -kInfinity),
-                         call.number("max", kInfinity)));
+  const double max = call.number("max", kInfinity);
+  // Where min exceeds max, torch gives max everywhere.
+  const double min = std::min(call.number("min", -kInfinity), max);
+  call.result(call.clamp(self_as_recorded(call), min, max));
 }
 
 void clamp_tensor(Call& call) {
@@ -123,6 +127,69 @@ void gelu(Call& call) {
                        GeluAttrs{call.string("approximate", "none") == "tanh"}));
 }
 
+void glu(Call& call) {
+  Value* x = call.tensor("self");
+  const int64_t axis = call.axis("dim", -1, x->type().rank());
+  if (x->shape().empty()) call.fail("takes no 0-d tensors");
+  const Dim length = x->shape()[static_cast<size_t>(axis)];
+  if (!length.is_static() || length.value() % 2 != 0)
+    call.fail("halves an axis of {} elements", to_string(length));
+  const int64_t half = length.value() / 2;
+  Value* gate = call.add(Op::sigmoid, {call.slice(x, axis, half, half)});
+  call.result(call.binary(Op::mul, call.slice(x, axis, 0, half), gate));
+}
+
+/// 0 from -lambd to lambd, x elsewhere.
+void hardshrink(Call& call) {
+  Value* x = call.tensor("self");
+  Value* bound = call.scalar(x->dtype(), call.number("lambd", 0.5));
+  Value* inside = call.binary(Op::less_equal, call.add(Op::abs, {x}), bound);
+  call.result(call.add(Op::where, {inside, call.scalar(x->dtype(), 0), x}));
+}
+
+/// x less what of it lies between -lambd and lambd.
+void softshrink(Call& call) {
+  Value* x = call.tensor("self");
+  const double bound = call.number("lambd", 0.5);
+  call.result(call.binary(Op::sub, x, call.clamp(x, -bound, bound)));
+}
+
+void threshold(Call& call) {
+  Value* x = call.tensor("self");
+  Value* below = call.binary(Op::less_equal, x,
+                             call.scalar(x->dtype(), call.number("threshold", 0)));
+  call.result(call.add(Op::where, {below, call.scalar(x->dtype(), call.number("value", 0)), x}));
+}
+
+void scaled_log(Call& call, double factor) {
+  Value* log = call.add(Op::log, {self_as_recorded(call)});
+  call.result(call.binary(Op::mul, log, call.scalar(log->dtype(), factor)));
+}
+
+void exp2(Call& call) {
+  Value* x = self_as_recorded(call);
+  Value* scaled = call.binary(Op::mul, x, call.scalar(x->dtype(), std::numbers::ln2));
+  call.result(call.add(Op::exp, {scaled}));
+}
+
+void tan(Call& call) {
+  Value* x = self_as_recorded(call);
+  call.result(call.binary(Op::div, call.add(Op::sin, {x}), call.add(Op::cos, {x})));
+}
+
+/// Only NaN differs from itself.
+void isnan(Call& call) {
+  Value* x = call.tensor("self");
+  call.result(call.binary(Op::not_equal, x, x));
+}
+
+void isinf(Call& call) {
+  Value* x = call.tensor("self");
+  if (!is_float(x->dtype()))
+    return call.result(call.expand(call.scalar(DType::boolean, 0), x->shape()));
+  call.result(call.binary(Op::equal, call.add(Op::abs, {x}), call.scalar(x->dtype(), kInfinity)));
+}
+
 void softmax(Call& call, Op op) {
   Value* x = self_as_recorded(call);
   if (x->type().rank() == 0) x = call.view(x, {1});
@@ -163,6 +230,10 @@ constexpr OpRule kRules[] = {
     {"aten.prelu.default", prelu},
     {"aten._prelu_kernel.default", prelu},
     {"aten.gelu.default", gelu},
+    {"aten.glu.default", glu},
+    {"aten.hardshrink.default", hardshrink},
+    {"aten.softshrink.default", softshrink},
+    {"aten.threshold.default", threshold},
     {"aten.softmax.int", [](Call& call) { softmax(call, Op::softmax); }},
     {"aten._softmax.default", [](Call& call) { softmax(call, Op::softmax); }},
     {"aten.log_softmax.int", [](Call& call) { softmax(call, Op::log_softmax); }},
@@ -170,20 +241,31 @@ constexpr OpRule kRules[] = {
     {"aten.abs.default", unary<Op::abs>},
     {"aten.neg.default", unary<Op::neg>},
     {"aten.exp.default", unary<Op::exp>},
+    {"aten.exp2.default", exp2},
+    {"aten.expm1.default", unary<Op::expm1>},
     {"aten.log.default", unary<Op::log>},
+    {"aten.log1p.default", unary<Op::log1p>},
+    {"aten.log2.default", [](Call& call) { scaled_log(call, std::numbers::log2e); }},
+    {"aten.log10.default", [](Call& call) { scaled_log(call, std::numbers::log10e); }},
     {"aten.sqrt.default", unary<Op::sqrt>},
     {"aten.rsqrt.default", unary<Op::rsqrt>},
     {"aten.reciprocal.default", unary<Op::reciprocal>},
     {"aten.sin.default", unary<Op::sin>},
     {"aten.cos.default", unary<Op::cos>},
+    {"aten.tan.default", tan},
+    {"aten.atan.default", unary<Op::atan>},
     {"aten.tanh.default", unary<Op::tanh>},
     {"aten.sigmoid.default", unary<Op::sigmoid>},
     {"aten.erf.default", unary<Op::erf>},
     {"aten.floor.default", unary<Op::floor>},
     {"aten.ceil.default", unary<Op::ceil>},
     {"aten.round.default", unary<Op::round>},
+    {"aten.trunc.default", unary<Op::trunc>},
+    {"aten.fix.default", unary<Op::trunc>},
     {"aten.sign.default", unary<Op::sign>},
     {"aten.square.default", square},
+    {"aten.isnan.default", isnan},
+    {"aten.isinf.default", isinf},
     {"aten.bitwise_not.default", bitwise_not},
     {"aten.logical_not.default", logical_not},
 };

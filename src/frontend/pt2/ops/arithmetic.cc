@@ -16,20 +16,16 @@ void arithmetic(Call& call) {
   call.result(binary(call, op));
 }
 
-/// self + alpha * other, or self - alpha * other; `rsub` has the operands exchanged.
+Value* times(const Call& call, Value* x, double factor) {
+  return factor == 1 ? x : call.binary(Op::mul, x, call.scalar(x->dtype(), factor));
+}
+
+/// left + alpha * right, or left - alpha * right.
 void scaled(Call& call, Op op, std::string_view left, std::string_view right) {
   const DType dtype = call.recorded().dtype;
-  const double alpha = call.number("alpha", 1);
-  Operand first = operand(call, left), second = operand(call, right);
-  // alpha scales the argument that torch calls the second one.
-  Operand& scaled = right == "other" ? second : first;
-  Value* a = as(call, first, dtype);
-  Value* b = as(call, second, dtype);
-  if (alpha != 1) {
-    Value*& operand_to_scale = &scaled == &second ? b : a;
-    operand_to_scale = call.binary(Op::mul, operand_to_scale, call.scalar(dtype, alpha));
-  }
-  call.result(call.binary(op, a, b));
+  Value* a = as(call, operand(call, left), dtype);
+  Value* b = as(call, operand(call, right), dtype);
+  call.result(call.binary(op, a, times(call, b, call.number("alpha", 1))));
 }
 
 void add(Call& call) {
@@ -51,16 +47,8 @@ void div_mode(Call& call) {
   const std::string_view mode = call.string("rounding_mode", "");
   if (mode.empty()) return call.result(binary(call, Op::div));
   if (mode == "floor") return call.result(binary(call, Op::floor_div));
-  Value* quotient = nullptr;
-  if (is_float(call.recorded().dtype)) {
-    // Truncation: the floor of the magnitude, with the sign put back.
-    Value* q = binary(call, Op::div);
-    Value* magnitude = call.add(Op::floor, {call.add(Op::abs, {q})});
-    quotient = call.binary(Op::mul, call.add(Op::sign, {q}), magnitude);
-  } else {
-    quotient = binary(call, Op::div);
-  }
-  call.result(quotient);
+  Value* quotient = binary(call, Op::div);
+  call.result(is_float(quotient->dtype()) ? call.add(Op::trunc, {quotient}) : quotient);
 }
 
 void pow_number(Call& call) {
@@ -113,6 +101,32 @@ void masked_fill(Call& call) {
                                    call.convert(call.tensor("self"), dtype)}));
 }
 
+/// self + value * tensor1 * tensor2, or self + value * tensor1 / tensor2.
+template <Op op>
+void add_combined(Call& call) {
+  const DType dtype = call.recorded().dtype;
+  Value* combined = binary(call, op, "tensor1", "tensor2");
+  call.result(call.binary(Op::add, call.convert(call.tensor("self"), dtype),
+                          times(call, combined, call.number("value", 1))));
+}
+
+/// From self towards end; from the nearer of the two, so that each is met exactly.
+void lerp(Call& call) {
+  Value* start = call.tensor("self");
+  Value* end = call.tensor("end");
+  Value* way = call.binary(Op::sub, end, start);
+  const double weight = call.number("weight", 0);
+  call.result(weight < 0.5
+                  ? call.binary(Op::add, start, times(call, way, weight))
+                  : call.binary(Op::sub, end, times(call, way, 1 - weight)));
+}
+
+void lerp_tensor(Call& call) {
+  Value* start = call.tensor("self");
+  Value* way = call.binary(Op::sub, call.tensor("end"), start);
+  call.result(call.binary(Op::add, start, call.binary(Op::mul, way, call.tensor("weight"))));
+}
+
 constexpr OpRule kRules[] = {
     {"aten.add.Tensor", add},
     {"aten.add.Scalar", add},
@@ -130,6 +144,12 @@ constexpr OpRule kRules[] = {
     {"aten.floor_divide.default", arithmetic<Op::floor_div>},
     {"aten.remainder.Tensor", arithmetic<Op::remainder>},
     {"aten.remainder.Scalar", arithmetic<Op::remainder>},
+    {"aten.fmod.Tensor", arithmetic<Op::fmod>},
+    {"aten.fmod.Scalar", arithmetic<Op::fmod>},
+    {"aten.addcmul.default", add_combined<Op::mul>},
+    {"aten.addcdiv.default", add_combined<Op::div>},
+    {"aten.lerp.Scalar", lerp},
+    {"aten.lerp.Tensor", lerp_tensor},
     {"aten.minimum.default", arithmetic<Op::minimum>},
     {"aten.maximum.default", arithmetic<Op::maximum>},
     {"aten.max.other", arithmetic<Op::maximum>},
@@ -155,6 +175,9 @@ constexpr OpRule kRules[] = {
     {"aten.bitwise_and.Tensor", bitwise<Op::logical_and>},
     {"aten.bitwise_or.Tensor", bitwise<Op::logical_or>},
     {"aten.bitwise_xor.Tensor", bitwise<Op::logical_xor>},
+    {"aten.__and__.Tensor", bitwise<Op::logical_and>},
+    {"aten.__or__.Tensor", bitwise<Op::logical_or>},
+    {"aten.__xor__.Tensor", bitwise<Op::logical_xor>},
     {"aten.where.self", where},
     {"aten.where.ScalarSelf", where},
     {"aten.where.ScalarOther", where},

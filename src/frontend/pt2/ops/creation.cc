@@ -44,6 +44,10 @@ constexpr OpRule kRules[] = {
     {"aten.zeros.default", filled_with<0>},
     {"aten.zeros_like.default", filled_with<0>},
     {"aten.new_zeros.default", filled_with<0>},
+    // What nothing has been written to yet may hold anything.
+    {"aten.empty.memory_format", filled_with<0>},
+    {"aten.empty_like.default", filled_with<0>},
+    {"aten.new_empty.default", filled_with<0>},
     {"aten.ones.default", filled_with<1>},
     {"aten.ones_like.default", filled_with<1>},
     {"aten.new_ones.default", filled_with<1>},

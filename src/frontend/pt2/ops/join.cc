@@ -36,6 +36,19 @@ void stack(Call& call) {
   call.result(call.concat(std::move(parts), axis));
 }
 
+/// hstack and vstack: joins along `axis` what has been given `rank` axes at least, new ones in
+/// front.
+void stack_along(Call& call, int64_t axis, size_t rank) {
+  std::vector<Value*> parts = joined_operands(call);
+  if (parts.empty()) call.fail("stacks no tensors");
+  for (Value*& part : parts) {
+    Shape shape = part->shape();
+    while (shape.size() < rank) shape.insert(shape.begin(), Dim(1));
+    part = call.view(part, shape);
+  }
+  call.result(call.concat(std::move(parts), std::min(axis, parts[0]->type().rank() - 1)));
+}
+
 /// The length of an axis that is about to be cut.
 int64_t static_length(Call& call, Value* x, int64_t axis) {
   const Dim length = x->shape()[static_cast<size_t>(axis)];
@@ -135,6 +148,35 @@ void chunk(Call& call) {
   split_into(call, (length + chunks - 1) / chunks);
 }
 
+/// The first length % sections pieces have one element more than the others.
+void tensor_split_sections(Call& call) {
+  Value* x = call.tensor("self");
+  const int64_t axis = axis_of(call, x);
+  const int64_t sections = call.integer("sections");
+  const int64_t length = static_length(call, x, axis);
+  if (sections < 1 || static_cast<size_t>(sections) != call.output_count())
+    call.fail("splits into {} sections", sections);
+  Ints sizes;
+  for (int64_t i = 0; i < sections; ++i)
+    sizes.push_back(length / sections + (i < length % sections ? 1 : 0));
+  cut(call, x, axis, sizes);
+}
+
+void tensor_split_indices(Call& call) {
+  Value* x = call.tensor("self");
+  const int64_t axis = axis_of(call, x);
+  const int64_t length = static_length(call, x, axis);
+  Ints sizes;
+  int64_t start = 0;
+  for (int64_t index : call.ints("indices", {})) {
+    const int64_t end = std::clamp<int64_t>(index < 0 ? index + length : index, start, length);
+    sizes.push_back(end - start);
+    start = end;
+  }
+  sizes.push_back(length - start);
+  cut(call, x, axis, sizes);
+}
+
 void unbind(Call& call) {
   Value* x = call.tensor("self");
   const int64_t axis = axis_of(call, x);
@@ -162,20 +204,12 @@ void roll(Call& call) {
   call.result(call.view(call.add(Op::roll, {x}, RollAttrs{axes, shifts}), shape));
 }
 
-void embedding(Call& call) {
-  call.result(call.add(Op::gather, {call.tensor("weight"), call.tensor("indices")}, AxisAttrs{0}));
-}
-
-void index_select(Call& call) {
-  Value* x = call.tensor("self");
-  const int64_t axis = axis_of(call, x);
-  call.result(call.add(Op::gather, {x, call.tensor("index")}, AxisAttrs{axis}));
-}
-
 constexpr OpRule kRules[] = {
     {"aten.cat.default", cat},
     {"aten.concat.default", cat},
     {"aten.stack.default", stack},
+    {"aten.hstack.default", [](Call& call) { stack_along(call, 1, 1); }},
+    {"aten.vstack.default", [](Call& call) { stack_along(call, 0, 2); }},
     {"aten.slice.Tensor", slice},
     {"aten.slice_copy.Tensor", slice},
     {"aten.select.int", select},
@@ -187,11 +221,11 @@ constexpr OpRule kRules[] = {
     {"aten.split_with_sizes_copy.default", split_with_sizes},
     {"aten.split.sizes", split_with_sizes},
     {"aten.chunk.default", chunk},
+    {"aten.tensor_split.sections", tensor_split_sections},
+    {"aten.tensor_split.indices", tensor_split_indices},
     {"aten.unbind.int", unbind},
     {"aten.flip.default", flip},
     {"aten.roll.default", roll},
-    {"aten.embedding.default", embedding},
-    {"aten.index_select.default", index_select},
 };
 
 }  // namespace

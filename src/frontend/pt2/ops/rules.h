@@ -11,6 +11,8 @@ std::span<const OpRule> activation_rules();
 std::span<const OpRule> arithmetic_rules();
 std::span<const OpRule> conv_rules();
 std::span<const OpRule> creation_rules();
+std::span<const OpRule> einsum_rules();
+std::span<const OpRule> index_rules();
 std::span<const OpRule> join_rules();
 std::span<const OpRule> linear_rules();
 std::span<const OpRule> norm_rules();

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "frontend/pt2/ops/rules.h"
+#include "frontend/pt2/weights.h"
 
 namespace layline::pt2 {
 namespace {
@@ -196,6 +197,40 @@ void repeat(Call& call, std::string_view argument) {
   call.result(call.view(call.expand(call.view(x, split), expanded), call.recorded().shape));
 }
 
+/// Each element as often as asked: [n] -> [n, 1] -> [n, times] -> [n * times].
+void repeat_interleave(Call& call) {
+  Value* x = call.tensor("self");
+  if (!call.has("dim")) x = call.view(x, {element_count(x->shape())});
+  const int64_t axis = call.axis("dim", 0, x->type().rank());
+  const int64_t times = call.integer("repeats");
+  if (times < 0) call.fail("repeats {} times", times);
+  Shape split = x->shape();
+  if (split.empty()) split.push_back(1);
+  split.insert(split.begin() + axis + 1, Dim(1));
+  Shape expanded = split;
+  expanded[static_cast<size_t>(axis) + 1] = times;
+  call.result(call.view(call.expand(call.view(x, split), expanded), call.recorded().shape));
+}
+
+/// A permutation of a contiguous tensor's elements that the strides spell out.
+void as_strided(Call& call) {
+  Value* x = call.tensor("self");
+  const Ints sizes = call.ints("size", {}), strides = call.ints("stride", {});
+  if (sizes.size() != strides.size())
+    call.fail("has {} sizes and {} strides", sizes.size(), strides.size());
+  const auto order = dense_order(sizes, strides);
+  const Shape shape(sizes.begin(), sizes.end());
+  if (!order || element_count(shape) != element_count(x->shape()) ||
+      call.integer("storage_offset", 0) != 0 || !call.is_contiguous("self"))
+    call.fail("is supported only where it permutes a contiguous tensor");
+  Shape stored;
+  for (int axis : *order) stored.push_back(shape[static_cast<size_t>(axis)]);
+  std::vector<int> back(order->size());
+  for (size_t i = 0; i < back.size(); ++i)
+    back[static_cast<size_t>((*order)[i])] = static_cast<int>(i);
+  call.view_result(call.permute(call.view(x, stored), back), "self");
+}
+
 /// A tensor of its own with the same elements.
 void copy(Call& call) { call.result(call.convert(call.tensor("self"), call.recorded().dtype)); }
 
@@ -256,6 +291,8 @@ constexpr OpRule kRules[] = {
     {"aten.broadcast_to.default", expand},
     {"aten.repeat.default", [](Call& call) { repeat(call, "repeats"); }},
     {"aten.tile.default", [](Call& call) { repeat(call, "dims"); }},
+    {"aten.repeat_interleave.self_int", repeat_interleave},
+    {"aten.as_strided.default", as_strided},
     {"aten.clone.default", copy},
     {"aten._to_copy.default", copy},
     {"aten.lift_fresh_copy.default", copy},

@@ -1,0 +1,163 @@
+// Reading elements at places that a tensor holds, and writing to a part of a tensor.
+#include <algorithm>
+#include <limits>
+
+#include "frontend/pt2/ops/rules.h"
+#include "frontend/pt2/overwrite.h"
+
+namespace layline::pt2 {
+namespace {
+
+int64_t axis_of(Call& call, const Value* x) {
+  if (x->shape().empty()) call.fail("takes no 0-d tensors");
+  return call.axis("dim", 0, x->type().rank());
+}
+
+/// The runtime takes one axis of indices.
+Value* gather_flat(const Call& call, Value* x, Value* indices, int64_t axis) {
+  Value* flat = call.view(indices, {element_count(indices->shape())});
+  Shape shape = x->shape();
+  shape.erase(shape.begin() + axis);
+  shape.insert(shape.begin() + axis, indices->shape().begin(), indices->shape().end());
+  return call.view(call.add(Op::gather, {x, flat}, AxisAttrs{axis}), shape);
+}
+
+void embedding(Call& call) {
+  call.result(call.add(Op::gather, {call.tensor("weight"), call.tensor("indices")}, AxisAttrs{0}));
+}
+
+void index_select(Call& call) {
+  Value* x = call.tensor("self");
+  call.result(call.view(gather_flat(call, x, call.tensor("index"), axis_of(call, x)),
+                        call.recorded().shape));
+}
+
+void gather(Call& call) {
+  Value* x = call.tensor("self");
+  Value* index = call.tensor("index");
+  if (x->shape().empty()) x = call.view(x, {1});
+  if (index->shape().empty()) index = call.view(index, {1});
+  Value* y = call.add(Op::gather_elements, {x, index},
+                      AxisAttrs{call.axis("dim", 0, x->type().rank())});
+  call.result(call.view(y, call.recorded().shape));
+}
+
+/// An index from -length to -1 counts from the end. Constant indices fold to constants.
+Value* counted_from_start(const Call& call, Value* index, int64_t length) {
+  index = call.convert(index, DType::i64);
+  Value* negative = call.binary(Op::less, index, call.scalar(DType::i64, 0));
+  Value* wrapped =
+      call.binary(Op::add, index, call.scalar(DType::i64, static_cast<double>(length)));
+  return call.add(Op::where, {negative, wrapped, index});
+}
+
+/// The axes that x[..., i, :, j] indexes, with the index tensor of each.
+struct Indexed {
+  std::vector<int> axes;
+  std::vector<Value*> indices;
+};
+
+Indexed indexed_axes(Call& call, const Value* x) {
+  Indexed indexed;
+  const std::vector<Value*> given = call.optional_tensors("indices");
+  if (given.size() > x->shape().size())
+    call.fail("{} indices for {}", given.size(), to_string(x->type()));
+  for (size_t a = 0; a < given.size(); ++a) {
+    if (given[a] == nullptr) continue;
+    if (given[a]->dtype() == DType::boolean)
+      call.fail("a mask selects as many elements as it has, so the size of the result depends on "
+                "the data; use torch.where instead");
+    if (!x->shape()[a].is_static()) call.fail("indexes a dynamic axis, which is not supported");
+    indexed.axes.push_back(static_cast<int>(a));
+    indexed.indices.push_back(given[a]);
+  }
+  if (indexed.axes.empty()) call.fail("has no indices");
+  return indexed;
+}
+
+/// Several index tensors are one into the flattened axes. Where these stand next to each other,
+/// the indices' axes take their place; otherwise they come first.
+void index(Call& call) {
+  Value* x = call.tensor("self");
+  const Indexed indexed = indexed_axes(call, x);
+  const size_t count = indexed.axes.size();
+  const bool adjacent = indexed.axes.back() - indexed.axes.front() + 1 == static_cast<int>(count);
+  const size_t place = adjacent ? static_cast<size_t>(indexed.axes.front()) : 0;
+
+  std::vector<int> order;
+  for (int a = 0; a < static_cast<int>(x->shape().size()); ++a)
+    if (std::ranges::find(indexed.axes, a) == indexed.axes.end()) order.push_back(a);
+  order.insert(order.begin() + static_cast<std::ptrdiff_t>(place), indexed.axes.begin(),
+               indexed.axes.end());
+  Value* moved = call.permute(x, order);
+
+  Value* position = nullptr;
+  int64_t length = 1;
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t axis_length = x->shape()[static_cast<size_t>(indexed.axes[i])].value();
+    Value* index = counted_from_start(call, indexed.indices[i], axis_length);
+    if (position != nullptr) {
+      Value* scale = call.scalar(DType::i64, static_cast<double>(axis_length));
+      index = call.binary(Op::add, call.binary(Op::mul, position, scale), index);
+    }
+    position = index;
+    length *= axis_length;
+  }
+  Shape merged = moved->shape();
+  const auto first = merged.begin() + static_cast<std::ptrdiff_t>(place);
+  merged.erase(first, first + static_cast<std::ptrdiff_t>(count));
+  merged.insert(merged.begin() + static_cast<std::ptrdiff_t>(place), Dim(length));
+  call.result(gather_flat(call, call.view(moved, merged), position, static_cast<int64_t>(place)));
+}
+
+int64_t static_length(Call& call, const Value* x, int64_t axis) {
+  const Dim length = x->shape()[static_cast<size_t>(axis)];
+  if (!length.is_static()) call.fail("writes to a dynamic axis, which is not supported");
+  return length.value();
+}
+
+void slice_scatter(Call& call) {
+  Value* x = call.tensor("self");
+  const int64_t axis = axis_of(call, x);
+  const int64_t length = static_length(call, x, axis);
+  const int64_t step = call.integer("step", 1);
+  if (step < 1) call.fail("the step is {}", step);
+  auto place = [length](int64_t index) {
+    return std::clamp<int64_t>(index < 0 ? index + length : index, 0, length);
+  };
+  const int64_t start = place(call.integer("start", 0));
+  const int64_t end =
+      std::max(start, place(call.integer("end", std::numeric_limits<int64_t>::max())));
+  Shape part = x->shape();
+  part[static_cast<size_t>(axis)] = (end - start) / step + ((end - start) % step != 0);
+  Value* source = call.expand(call.convert(call.tensor("src"), x->dtype()), part);
+  call.result(overwrite(call, x, source, axis, start, step));
+}
+
+void select_scatter(Call& call) {
+  Value* x = call.tensor("self");
+  const int64_t axis = axis_of(call, x);
+  const int64_t length = static_length(call, x, axis);
+  int64_t index = call.integer("index");
+  if (index < 0) index += length;
+  if (index < 0 || index >= length) call.fail("writes to element {} of {}", index, length);
+  Shape part = x->shape();
+  part[static_cast<size_t>(axis)] = 1;
+  Value* source = call.view(call.convert(call.tensor("src"), x->dtype()), part);
+  call.result(overwrite(call, x, source, axis, index, 1));
+}
+
+constexpr OpRule kRules[] = {
+    {"aten.embedding.default", embedding},
+    {"aten.index_select.default", index_select},
+    {"aten.gather.default", gather},
+    {"aten.index.Tensor", index},
+    {"aten.slice_scatter.default", slice_scatter},
+    {"aten.select_scatter.default", select_scatter},
+};
+
+}  // namespace
+
+std::span<const OpRule> index_rules() { return kRules; }
+
+}  // namespace layline::pt2

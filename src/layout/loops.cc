@@ -1,0 +1,202 @@
+#include "layout/loops.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "layout/digits.h"
+
+namespace layline {
+namespace {
+
+std::vector<DigitList>::iterator dim_of(std::vector<DigitList>& dims, int digit) {
+  return std::ranges::find_if(
+      dims, [&](const DigitList& dim) { return std::ranges::find(dim, digit) != dim.end(); });
+}
+
+/// A variable that the moved port has no digit of is one digit.
+int add_digit(Loops& loops, int variable, Dim size) {
+  const int digit = static_cast<int>(loops.size.size());
+  loops.size.push_back(size);
+  loops.variable.push_back(variable);
+  loops.of_variable[static_cast<size_t>(variable)] = {digit};
+  return digit;
+}
+
+/// The op works along the variable, or another tensor has it: it must be somewhere.
+bool needs_digit(const Variable& variable) {
+  return variable.role == Role::ordered || variable.role == Role::set || !variable.size.is_one();
+}
+
+/// Gives every shared variable that has no digit in the moved port one, and a place among the dims.
+void place_shared(Loops& loops, const Binding& binding) {
+  auto variable_of = [&](size_t dim) {
+    const bool shared = binding[dim].variables.size() == 1 &&
+                        static_cast<size_t>(binding[dim].variables[0]) < loops.signature.shared;
+    return shared ? binding[dim].variables[0] : -1;
+  };
+  auto lacks_digit = [&](size_t dim) {
+    return std::ranges::all_of(binding[dim].variables, [&](int variable) {
+      return loops.of_variable[static_cast<size_t>(variable)].empty();
+    });
+  };
+  std::vector<size_t> unit_dims, unit_places;
+  for (size_t dim = 0; dim < binding.size(); ++dim)
+    if (lacks_digit(dim)) unit_dims.push_back(dim);
+  for (size_t dim = 0; dim < loops.dims.size(); ++dim)
+    if (loops.dims[dim].empty()) unit_places.push_back(dim);
+  const bool paired = unit_dims.size() == unit_places.size();
+
+  for (size_t i = 0; i < unit_dims.size(); ++i) {
+    const int variable = variable_of(unit_dims[i]);
+    if (variable < 0) continue;
+    const Variable& shared = loops.signature.variables[static_cast<size_t>(variable)];
+    if (!needs_digit(shared)) continue;
+    const int digit = add_digit(loops, variable, binding[unit_dims[i]].broadcast ? shared.size : 1);
+    if (paired) {
+      loops.dims[unit_places[i]].push_back(digit);
+      continue;
+    }
+    auto place = loops.dims.begin();
+    for (size_t before = unit_dims[i]; before-- > 0 && place == loops.dims.begin();) {
+      const int neighbour = variable_of(before);
+      if (neighbour < 0 || loops.of_variable[static_cast<size_t>(neighbour)].empty()) continue;
+      place = dim_of(loops.dims, loops.of_variable[static_cast<size_t>(neighbour)].back()) + 1;
+    }
+    loops.dims.insert(place, {digit});
+  }
+  // Outer axes that the port does not have at all stay outermost.
+  size_t outer = 0;
+  for (size_t v = 0; v < loops.signature.shared; ++v) {
+    const bool bound = std::ranges::any_of(binding, [&](const BoundDim& dim) {
+      return std::ranges::find(dim.variables, static_cast<int>(v)) != dim.variables.end();
+    });
+    if (bound || !needs_digit(loops.signature.variables[v])) continue;
+    const int digit = add_digit(loops, static_cast<int>(v), loops.signature.variables[v].size);
+    loops.dims.insert(loops.dims.begin() + static_cast<std::ptrdiff_t>(outer++), {digit});
+  }
+}
+
+bool has_variable(const Binding& binding, int variable) {
+  return std::ranges::any_of(binding, [&](const BoundDim& dim) {
+    return !dim.broadcast && std::ranges::find(dim.variables, variable) != dim.variables.end();
+  });
+}
+
+/// Two neighbouring digits may share a dim: whatever the op does, and whichever of its tensors has
+/// them, is the same for both.
+bool mergeable(const Loops& loops, int left, int right) {
+  const int a = loops.variable[static_cast<size_t>(left)];
+  const int b = loops.variable[static_cast<size_t>(right)];
+  const Role role = loops.signature.variables[static_cast<size_t>(a)].role;
+  if (role != loops.signature.variables[static_cast<size_t>(b)].role) return false;
+  if (role == Role::ordered) return false;  // neighbours in order are one digit already
+  if (role == Role::set) return a == b || loops.node.is(Op::normalize);
+  for (int port = kResultPort; port < loops.node.operand_count(); ++port) {
+    const Binding& binding = loops.signature.port(port);
+    if (has_variable(binding, a) != has_variable(binding, b)) return false;
+  }
+  return true;
+}
+
+void regroup(Loops& loops) {
+  std::vector<DigitList> dims;
+  for (int digit : loops.sequence()) {
+    if (!dims.empty() && mergeable(loops, dims.back().back(), digit))
+      dims.back().push_back(digit);
+    else
+      dims.push_back({digit});
+  }
+  loops.dims = std::move(dims);
+}
+
+}  // namespace
+
+bool Loops::has(int digit, Role role) const {
+  return signature.variables[static_cast<size_t>(variable[static_cast<size_t>(digit)])].role == role;
+}
+
+Dim Loops::product(std::span<const int> digits) const {
+  Dim result = 1;
+  for (int digit : digits) result = result * size[static_cast<size_t>(digit)];
+  return result;
+}
+
+DigitList Loops::sequence() const {
+  DigitList all;
+  for (const DigitList& dim : dims) all.insert(all.end(), dim.begin(), dim.end());
+  return all;
+}
+
+std::optional<Relayout> Loops::relayout(int port, const std::vector<DigitList>& target) const {
+  const Binding& binding = signature.port(port);
+  const Shape& shape = port_shape(node, port);
+  std::vector<Dim> own_size = size;
+  std::vector<bool> present(size.size(), false);
+  std::vector<DigitList> source(binding.size());
+  size_t count = 0;
+  for (size_t dim = 0; dim < binding.size(); ++dim) {
+    if (binding[dim].broadcast) continue;
+    for (int v : binding[dim].variables) {
+      const DigitList& own = of_variable[static_cast<size_t>(v)];
+      source[dim].insert(source[dim].end(), own.begin(), own.end());
+    }
+    if (source[dim].empty()) continue;
+    for (int digit : source[dim]) present[static_cast<size_t>(digit)] = true;
+    count += source[dim].size();
+    const auto outer = divide(shape[dim], product(std::span(source[dim]).subspan(1)));
+    if (!outer) return std::nullopt;
+    own_size[static_cast<size_t>(source[dim][0])] = *outer;
+  }
+  std::vector<DigitList> kept;
+  for (const DigitList& dim : target) {
+    const auto own = std::ranges::count_if(
+        dim, [&](int digit) { return bool(present[static_cast<size_t>(digit)]); });
+    if (own != 0 && own != static_cast<std::ptrdiff_t>(dim.size())) return std::nullopt;
+    kept.push_back(own == 0 ? DigitList{} : dim);
+    count -= static_cast<size_t>(own);
+  }
+  LAYLINE_ASSERT(count == 0, "{}: a loop order lacks digits of port {}", describe(node), port);
+  return relayout_of_digits(own_size, source, kept);
+}
+
+std::optional<Loops> make_loops(const Node& node, int port, const Relayout& relayout,
+                                Grouping grouping) {
+  Loops loops{node, signature(node), {}, {}, {}, {}};
+  const Binding& binding = loops.signature.port(port);
+  Shape source;  // of one variable each
+  std::vector<int> variables;
+  for (size_t dim = 0; dim < binding.size(); ++dim) {
+    for (int variable : binding[dim].variables) {
+      variables.push_back(variable);
+      source.push_back(binding[dim].variables.size() == 1
+                           ? relayout.source()[dim]
+                           : loops.signature.variables[static_cast<size_t>(variable)].size);
+    }
+  }
+  Shape target = relayout.target();
+  if (grouping == Grouping::movement) {
+    target.clear();
+    for (int factor : relayout.order())
+      target.push_back(relayout.factors()[static_cast<size_t>(factor)]);
+  }
+  auto moved = digits(relayout.with_source(std::move(source)).with_target(std::move(target)));
+  if (!moved) return std::nullopt;
+  loops.size = std::move(moved->size);
+  loops.dims = std::move(moved->target);
+  loops.variable.resize(loops.size.size());
+  loops.of_variable.resize(loops.signature.variables.size());
+  for (size_t i = 0; i < variables.size(); ++i) {
+    for (int digit : moved->source[i]) loops.variable[static_cast<size_t>(digit)] = variables[i];
+    loops.of_variable[static_cast<size_t>(variables[i])] = std::move(moved->source[i]);
+  }
+  place_shared(loops, binding);
+  if (grouping == Grouping::movement) regroup(loops);
+  for (size_t v = loops.signature.shared; v < loops.signature.variables.size(); ++v) {
+    const Variable& own = loops.signature.variables[v];
+    if (!loops.of_variable[v].empty() || !needs_digit(own)) continue;
+    add_digit(loops, static_cast<int>(v), has_variable(binding, static_cast<int>(v)) ? 1 : own.size);
+  }
+  return loops;
+}
+
+}  // namespace layline

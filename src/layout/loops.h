@@ -1,0 +1,47 @@
+// The loop nest of an op after one of its tensors has been moved: the digits of its variables, in
+// the order in which the moved tensor has them.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "layout/signature.h"
+
+namespace layline {
+
+using DigitList = std::vector<int>;
+
+struct Loops {
+  const Node& node;
+  Signature signature;
+  std::vector<Dim> size;               // of each digit, in the moved port
+  std::vector<int> variable;           // that each digit belongs to
+  std::vector<DigitList> of_variable;  // the digits of each variable, outermost first
+  std::vector<DigitList> dims;         // the new order; an empty one is a dim of size 1
+
+  bool has(int digit, Role role) const;
+  Dim product(std::span<const int> digits) const;
+  /// The digits of all dims in sequence. Those of variables that the moved port lacks are in none,
+  /// unless the variable is shared.
+  DigitList sequence() const;
+
+  /// The relayout of a port's tensor to dims made of the given digits; those that the tensor lacks
+  /// are left out. Along an ordered variable tensors differ in length: the difference is in the
+  /// outermost digit. Nullopt if a dim would be left in part, or a length does not divide.
+  std::optional<Relayout> relayout(int port, const std::vector<DigitList>& target) const;
+};
+
+/// How far a loop nest follows the relayout that made it.
+enum class Grouping {
+  dims,      // the dims of the nest are those of the relayout's target
+  movement,  // only the movement counts: dims are as few as the op's other tensors allow
+};
+
+/// The nest after `relayout` of a port. A shared variable along which the port has size 1 takes the
+/// place of its unit dim if the relayout's target has as many unit dims as the port, and otherwise
+/// follows the axis before it. Nullopt where sizes do not divide.
+std::optional<Loops> make_loops(const Node& node, int port, const Relayout& relayout,
+                                Grouping grouping);
+
+}  // namespace layline

@@ -1,0 +1,16 @@
+// What passes ask of the target: which loop orders its kernels take, and its own lowering.
+#pragma once
+
+#include "ir/graph.h"
+#include "layout/candidates.h"
+
+namespace layline {
+
+struct TargetRules {
+  TargetOrders orders;
+  /// Rewrites what the target's kernels cannot run as it stands; returns whether it changed the
+  /// graph. Null for a target that takes every op.
+  bool (*legalise)(Graph& graph) = nullptr;
+};
+
+}  // namespace layline
