@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test asan debug bench micro-bench zoo zoo-check format lint clean setup help
+.PHONY: build demo test asan debug bench docs micro-bench zoo zoo-check format lint clean setup help
 
 build: setup build/build.ninja ## compile layline: build/layline
 	cmake --build build -j $(JOBS)
@@ -25,6 +25,9 @@ debug: setup build-debug/build.ninja ## an unoptimised build with debug informat
 
 bench: build ## measure the zoo (or MODELS="NAME...") into docs/benchmarks.md
 	scripts/bench $(MODELS)
+
+docs: build ## rewrite docs/ops.md from the compiler's tables
+	build/op_table > docs/ops.md
 
 micro-bench: build ## build and run the micro-benchmarks
 	cmake --build build -j $(JOBS) --target benchmarks

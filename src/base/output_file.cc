@@ -17,8 +17,8 @@
 namespace layline {
 namespace {
 
-// Writes are of this size, at multiples of it: the system then caches the file in large pages, which
-// takes half the time.
+// Writes are of this size, at multiples of it: the system then caches the file in large pages,
+// which takes half the time.
 constexpr size_t kBlock = size_t{1} << 20;
 
 }  // namespace

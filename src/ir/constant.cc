@@ -123,8 +123,7 @@ Constant Constant::scaled_rows(std::span<const float> factors) const {
                      shape()[0] == Dim(static_cast<int64_t>(factors.size())),
                  "{} factors for the rows of {}", factors.size(), to_string(shape()));
   // The factors apply to what is stored, so the rows must be rows there too.
-  Constant result =
-      keeps_rows(pending_, shape()[0]) ? *this : owned(dtype_, shape(), bytes());
+  Constant result = keeps_rows(pending_, shape()[0]) ? *this : owned(dtype_, shape(), bytes());
   std::vector<float> product(factors.begin(), factors.end());
   for (size_t i = 0; i < product.size() && result.row_factors_; ++i)
     product[i] *= (*result.row_factors_)[i];
@@ -205,8 +204,7 @@ size_t Constant::sample_hash() const {
   const size_t element = byte_size(dtype_);
   if (stored_.size() <= kSampleBytes) {
     const auto all = bytes();
-    return std::hash<std::string_view>{}(
-        {reinterpret_cast<const char*>(all.data()), all.size()});
+    return std::hash<std::string_view>{}({reinterpret_cast<const char*>(all.data()), all.size()});
   }
   auto end = [&](size_t offset, float factor) {
     std::array<std::byte, 8> sample{};

@@ -1,6 +1,6 @@
 // Constants: bytes that usually stay where they are, in the mapped model file, together with what
-// has yet to happen to them. Nothing is copied until the program is written: `stream` then scales and
-// reorders each weight once, a piece at a time, on its way into the file.
+// has yet to happen to them. Nothing is copied until the program is written: `stream` then scales
+// and reorders each weight once, a piece at a time, on its way into the file.
 #pragma once
 
 #include <cstddef>

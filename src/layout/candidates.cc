@@ -146,9 +146,16 @@ class Finder {
   }
 
   void offer(int node, int port, const Relayout& relayout) {
-    if (!is_movable(problem_.nodes[static_cast<size_t>(node)])) return;
-    for (LoopOrder& order : cross(*problem_.nodes[static_cast<size_t>(node)].node, port, relayout))
-      add_order(node, std::move(order));
+    const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
+    if (!is_movable(placed)) return;
+    // What an order was made from comes back from its ports' values: it is known already.
+    for (const LoopOrder& order : placed.orders)
+      if (at_port(order, port).moves_like(relayout)) return;
+    for (LoopOrder& order : cross(*placed.node, port, relayout)) add_order(node, std::move(order));
+  }
+
+  static const Relayout& at_port(const LoopOrder& order, int port) {
+    return port == kResultPort ? order.result : order.operands[static_cast<size_t>(port)];
   }
 
   bool fits(const LoopOrder& order) const {

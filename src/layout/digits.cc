@@ -11,8 +11,8 @@ std::optional<Digits> digits(const Relayout& relayout) {
   // Source positions: the factors against the source dims.
   const auto from = refine(relayout.factors(), relayout.source());
   if (!from) return std::nullopt;
-  std::vector<Dim> moved;           // sizes in target order
-  std::vector<size_t> origin;       // which of `from` each is
+  std::vector<Dim> moved;      // sizes in target order
+  std::vector<size_t> origin;  // which of `from` each is
   for (int factor : relayout.order()) {
     for (size_t i = 0; i < from->size(); ++i) {
       if ((*from)[i].left != factor) continue;
@@ -41,7 +41,8 @@ std::optional<Digits> digits(const Relayout& relayout) {
   return result;
 }
 
-Relayout relayout_of_digits(const std::vector<Dim>& size, const std::vector<std::vector<int>>& source,
+Relayout relayout_of_digits(const std::vector<Dim>& size,
+                            const std::vector<std::vector<int>>& source,
                             const std::vector<std::vector<int>>& target) {
   auto shape = [&](const std::vector<std::vector<int>>& dims) {
     Shape result;

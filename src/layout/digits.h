@@ -11,17 +11,19 @@ namespace layline {
 /// A relayout in its finest useful form: every source dim and every target dim is a sequence of
 /// digits, outermost first. Dims of size 1 have none.
 struct Digits {
-  std::vector<Dim> size;                   // of each digit
-  std::vector<std::vector<int>> source;    // the digits of each source dim
-  std::vector<std::vector<int>> target;    // the digits of each target dim
+  std::vector<Dim> size;                 // of each digit
+  std::vector<std::vector<int>> source;  // the digits of each source dim
+  std::vector<std::vector<int>> target;  // the digits of each target dim
 };
 
-/// Nullopt where the sizes do not divide: a symbolic dim that cannot be split, or an empty tensor.
+/// The law: relayout_of_digits(d.size, d.source, d.target) == relayout. Nullopt where the sizes do
+/// not divide (a symbolic dim that cannot be split; [2,3] read as [3,2]), and for an empty tensor.
 std::optional<Digits> digits(const Relayout& relayout);
 
 /// The relayout that takes a tensor with dims made of the digits in `source` to one with those in
 /// `target`, which holds the same digits.
-Relayout relayout_of_digits(const std::vector<Dim>& size, const std::vector<std::vector<int>>& source,
+Relayout relayout_of_digits(const std::vector<Dim>& size,
+                            const std::vector<std::vector<int>>& source,
                             const std::vector<std::vector<int>>& target);
 
 }  // namespace layline

@@ -64,7 +64,8 @@ class CrossAttributes {
       if (!whole && (attrs.step[axis] != 1 || !place->inner.is_static() ||
                      attrs.start[axis] % place->inner.value() != 0))
         return false;
-      moved.start[place->dim] = whole ? attrs.start[axis] : attrs.start[axis] / place->inner.value();
+      moved.start[place->dim] =
+          whole ? attrs.start[axis] : attrs.start[axis] / place->inner.value();
       moved.size[place->dim] = *size;
       moved.step[place->dim] = attrs.step[axis];
     }
@@ -146,11 +147,11 @@ std::vector<LoopOrder> cross_shared(const Loops& loops) {
   if (!std::visit(CrossAttributes(loops), order.attributes)) return {};
   for (int i = 0; i < node.operand_count(); ++i) {
     const Shape& shape = node.operand(i)->shape();
-    // A single element broadcasts as it is.
+    // A single element broadcasts as it is, if another operand gives the result its rank.
     const bool stays = is_elementwise(node.op()) && element_count(shape).is_one() &&
+                       !element_count(node.result()->shape()).is_one() &&
                        shape.size() <= loops.dims.size();
-    auto moved =
-        stays ? std::optional(Relayout::identity(shape)) : loops.relayout(i, loops.dims);
+    auto moved = stays ? std::optional(Relayout::identity(shape)) : loops.relayout(i, loops.dims);
     if (!moved) return {};
     order.operands.push_back(*std::move(moved));
   }
@@ -161,8 +162,8 @@ std::vector<LoopOrder> cross_shared(const Loops& loops) {
 }
 
 // --- contractions, windows and gathers -----------------------------------------------------------
-// Certain variables must stand in certain dims, so the new dims are made from the sequence of digits
-// and not from the dims that the relayout happens to have.
+// Certain variables must stand in certain dims, so the new dims are made from the sequence of
+// digits and not from the dims that the relayout happens to have.
 
 /// Splits off the digits of one variable, in whatever order, from the end of a sequence; false if
 /// others are there.
@@ -277,6 +278,38 @@ constexpr MatmulForm kMatmulForms[] = {
     {true, false, false, true, false},
 };
 
+/// A matrix that all batches of the `left` operand are multiplied with: then batch and rows are
+/// alike, and move freely, as those of a linear do.
+std::vector<LoopOrder> cross_matmul_rows(const Loops& loops, int port, int left) {
+  const int right = 1 - left;
+  if (port == right) return {};
+  for (const BoundDim& dim : loops.signature.port(right))
+    if (!dim.broadcast && static_cast<size_t>(dim.variables[0]) < loops.signature.shared &&
+        !loops.of_variable[static_cast<size_t>(dim.variables[0])].empty())
+      return {};
+  const size_t k = loops.signature.shared + 2;
+  const size_t columns = loops.signature.shared + (left == 0 ? 1 : 0);
+  const size_t last = port == kResultPort ? columns : k;
+  std::vector<DigitList> moved = loops.of_variable;
+  DigitList rows = loops.sequence();
+  if (!take_last(rows, loops.of_variable[last], moved[last])) return {};
+  auto row_dims = leading_dims(loops, rows.size());
+  if (row_dims.empty()) row_dims.emplace_back();
+  std::vector<LoopOrder> orders;
+  for (const bool transposed : {false, true}) {
+    std::vector<DigitList> matrix = {moved[k], moved[columns]};
+    if (transposed) std::swap(matrix[0], matrix[1]);
+    auto l = loops.relayout(left, with(row_dims, {moved[k]})), r = loops.relayout(right, matrix);
+    auto y = loops.relayout(kResultPort, with(row_dims, {moved[columns]}));
+    if (!l || !r || !y) continue;
+    LoopOrder order{{*std::move(l), *std::move(r)}, *std::move(y), MatmulAttrs{transposed}, false};
+    order.swapped = left == 1;
+    if (order.swapped) std::swap(order.operands[0], order.operands[1]);
+    orders.push_back(std::move(order));
+  }
+  return orders;
+}
+
 std::vector<LoopOrder> cross_matmul(const Loops& loops, int port) {
   const size_t m = loops.signature.shared, n = m + 1, k = m + 2;
   // The two matrix variables of the port; either may stand last.
@@ -292,8 +325,9 @@ std::vector<LoopOrder> cross_matmul(const Loops& loops, int port) {
       continue;
     const auto batch_dims = leading_dims(loops, batch.size());
     for (const MatmulForm& form : kMatmulForms) {
-      const bool port_first =
-          port == 0 ? form.a_m_first : port == 1 ? form.b_n_first : form.y_m_first;
+      const bool port_first = port == 0   ? form.a_m_first
+                              : port == 1 ? form.b_n_first
+                                          : form.y_m_first;
       if (port_first == first_is_last) continue;
       auto matrix = [&](int p, size_t row, size_t column, bool row_first) {
         return loops.relayout(p, with(batch_dims, {moved[row_first ? row : column],
@@ -302,10 +336,14 @@ std::vector<LoopOrder> cross_matmul(const Loops& loops, int port) {
       auto a = matrix(0, m, k, form.a_m_first), b = matrix(1, n, k, form.b_n_first);
       auto y = matrix(kResultPort, m, n, form.y_m_first);
       if (!a || !b || !y) continue;
-      orders.push_back({{*std::move(a), *std::move(b)}, *std::move(y),
-                        MatmulAttrs{form.transpose_b}, form.swapped});
+      orders.push_back({{*std::move(a), *std::move(b)},
+                        *std::move(y),
+                        MatmulAttrs{form.transpose_b},
+                        form.swapped});
     }
   }
+  for (int left = 0; left < 2 && orders.empty(); ++left)
+    orders = cross_matmul_rows(loops, port, left);
   return orders;
 }
 
@@ -364,22 +402,26 @@ std::vector<LoopOrder> cross_gather(const Loops& loops, int port) {
   assembly.operand(around({loops.of_variable[axis]}));
   assembly.operand(indices);
   auto orders = assembly.result(around(indices));
-  for (LoopOrder& order : orders)
-    order.attributes = AxisAttrs{static_cast<int64_t>(before.size())};
+  for (LoopOrder& order : orders) order.attributes = AxisAttrs{static_cast<int64_t>(before.size())};
   return orders;
 }
 
 std::vector<LoopOrder> cross_loops(const Loops& loops, int port) {
   switch (loops.node.op()) {
-    case Op::gather: return cross_gather(loops, port);
-    case Op::linear: return cross_linear(loops, port);
-    case Op::matmul: return cross_matmul(loops, port);
+    case Op::gather:
+      return cross_gather(loops, port);
+    case Op::linear:
+      return cross_linear(loops, port);
+    case Op::matmul:
+      return cross_matmul(loops, port);
     case Op::conv:
     case Op::conv_transpose:
     case Op::max_pool:
     case Op::avg_pool:
-    case Op::resize: return cross_spatial(loops, port);
-    default: return cross_shared(loops);
+    case Op::resize:
+      return cross_spatial(loops, port);
+    default:
+      return cross_shared(loops);
   }
 }
 
@@ -387,9 +429,8 @@ std::vector<LoopOrder> cross_loops(const Loops& loops, int port) {
 
 bool LoopOrder::moves_like(const LoopOrder& other) const {
   return result.moves_like(other.result) && swapped == other.swapped &&
-         std::ranges::equal(operands, other.operands, [](const Relayout& a, const Relayout& b) {
-           return a.moves_like(b);
-         });
+         std::ranges::equal(operands, other.operands,
+                            [](const Relayout& a, const Relayout& b) { return a.moves_like(b); });
 }
 
 LoopOrder source_order(const Node& node) {

@@ -98,7 +98,15 @@ bool mergeable(const Loops& loops, int left, int right) {
   return true;
 }
 
-void regroup(Loops& loops) {
+/// One dim for each digit.
+void take_apart(Loops& loops) {
+  std::vector<DigitList> dims;
+  for (int digit : loops.sequence()) dims.push_back({digit});
+  loops.dims = std::move(dims);
+}
+
+/// The fewest dims that the op can work on.
+void put_together(Loops& loops) {
   std::vector<DigitList> dims;
   for (int digit : loops.sequence()) {
     if (!dims.empty() && mergeable(loops, dims.back().back(), digit))
@@ -110,10 +118,6 @@ void regroup(Loops& loops) {
 }
 
 }  // namespace
-
-bool Loops::has(int digit, Role role) const {
-  return signature.variables[static_cast<size_t>(variable[static_cast<size_t>(digit)])].role == role;
-}
 
 Dim Loops::product(std::span<const int> digits) const {
   Dim result = 1;
@@ -175,6 +179,7 @@ std::optional<Loops> make_loops(const Node& node, int port, const Relayout& rela
   }
   Shape target = relayout.target();
   if (grouping == Grouping::movement) {
+    // The canonical factors give the fewest digits.
     target.clear();
     for (int factor : relayout.order())
       target.push_back(relayout.factors()[static_cast<size_t>(factor)]);
@@ -189,12 +194,14 @@ std::optional<Loops> make_loops(const Node& node, int port, const Relayout& rela
     for (int digit : moved->source[i]) loops.variable[static_cast<size_t>(digit)] = variables[i];
     loops.of_variable[static_cast<size_t>(variables[i])] = std::move(moved->source[i]);
   }
+  if (grouping == Grouping::movement) take_apart(loops);
   place_shared(loops, binding);
-  if (grouping == Grouping::movement) regroup(loops);
+  if (grouping == Grouping::movement) put_together(loops);
   for (size_t v = loops.signature.shared; v < loops.signature.variables.size(); ++v) {
     const Variable& own = loops.signature.variables[v];
     if (!loops.of_variable[v].empty() || !needs_digit(own)) continue;
-    add_digit(loops, static_cast<int>(v), has_variable(binding, static_cast<int>(v)) ? 1 : own.size);
+    add_digit(loops, static_cast<int>(v),
+              has_variable(binding, static_cast<int>(v)) ? 1 : own.size);
   }
   return loops;
 }

@@ -20,7 +20,6 @@ struct Loops {
   std::vector<DigitList> of_variable;  // the digits of each variable, outermost first
   std::vector<DigitList> dims;         // the new order; an empty one is a dim of size 1
 
-  bool has(int digit, Role role) const;
   Dim product(std::span<const int> digits) const;
   /// The digits of all dims in sequence. Those of variables that the moved port lacks are in none,
   /// unless the variable is shared.

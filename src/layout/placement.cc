@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "layout/elimination.h"
+#include "layout/min_cut.h"
 
 namespace layline {
 namespace {
@@ -12,6 +13,14 @@ namespace {
 // Values with more readers than this get a variable of their own for the set of forms they are kept
 // in; below it a table over all of them is smaller.
 constexpr size_t kMostReadersInOneTable = 2;
+
+// Entries of a table during elimination: first a size that is quickly exhausted, then what memory
+// allows.
+constexpr size_t kSmallTables = size_t{1} << 10;
+constexpr size_t kLargeTables = size_t{1} << 18;
+
+// More permutes than this in one region would overflow the scalar cost of a cut.
+constexpr int64_t kPermuteScale = int64_t{1} << 17;
 
 class DisjointSets {
  public:
@@ -42,7 +51,7 @@ struct Ports {
 class Solver {
  public:
   Solver(const PlacementProblem& problem, const MoveCosts& moves)
-      : problem_(problem), moves_(moves) {}
+      : problem_(problem), moves_(moves), source_orders_(problem.nodes.size(), 0) {}
 
   Placement run() {
     Placement placement;
@@ -146,20 +155,108 @@ class Solver {
       else
         add_kept_forms(value, p, variable, energy);
     }
-    const Minimum minimum = minimise(energy);
+    Minimum minimum = minimise(energy, kSmallTables);
+    if (!minimum.exact()) {
+      // Too wide to be eliminated variable by variable: a cut if two orders are all there is.
+      if (auto cut = solve_by_cut(region, ports, chosen)) {
+        before_ = cost_in(region, ports, source_orders_);
+        return *cut;
+      }
+      minimum = minimise(energy, kLargeTables);
+    }
     for (int node : region.nodes)
       chosen[static_cast<size_t>(node)] = minimum.choice[static_cast<size_t>(variable.at(node))];
-    before_ = Cost{};
-    for (int node : region.nodes) before_ += problem_.nodes[static_cast<size_t>(node)].costs[0];
-    for (int value : region.values) before_ += source_cost(value, ports[static_cast<size_t>(value)]);
+    before_ = cost_in(region, ports, source_orders_);
     return minimum;
   }
 
-  Cost source_cost(int value, const Ports& p) const {
-    std::vector<int> read = p.fixed;
-    for (int reader : p.readers) add_reads(reader, 0, value, read);
-    return problem_.conversion_cost(problem_.values[static_cast<size_t>(value)], written(p, 0), read,
-                                    moves_);
+  Cost cost_in(const Region& region, const std::vector<Ports>& ports,
+               const std::vector<int>& order) const {
+    auto of = [&](int node) { return order[static_cast<size_t>(node)]; };
+    Cost cost;
+    for (int node : region.nodes)
+      cost += problem_.nodes[static_cast<size_t>(node)].costs[static_cast<size_t>(of(node))];
+    for (int value : region.values) {
+      const Ports& p = ports[static_cast<size_t>(value)];
+      std::vector<int> read = p.fixed;
+      for (int reader : p.readers) add_reads(reader, of(reader), value, read);
+      cost += problem_.conversion_cost(problem_.values[static_cast<size_t>(value)],
+                                       written(p, p.writer < 0 ? 0 : of(p.writer)), std::move(read),
+                                       moves_);
+    }
+    return cost;
+  }
+
+  /// Time and permutes as one number; views do not count in a cut.
+  static int64_t scalar(Cost cost) { return cost.time_ps * kPermuteScale + cost.permutes; }
+
+  /// Nullopt if an op of the region has more than two orders, a value more than two forms of
+  /// different bytes, or the cut cannot express their costs.
+  std::optional<Minimum> solve_by_cut(const Region& region, const std::vector<Ports>& ports,
+                                      std::vector<int>& chosen) const {
+    CutProblem problem;
+    std::unordered_map<int, int> index;
+    for (int node : region.nodes) {
+      if (orders(node) != 2) return std::nullopt;
+      index.emplace(node, problem.nodes++);
+      const auto& costs = problem_.nodes[static_cast<size_t>(node)].costs;
+      problem.second_order_cost.push_back(scalar(costs[1]) - scalar(costs[0]));
+    }
+    for (int value : region.values) {
+      auto cut_value = cut_value_of(value, ports[static_cast<size_t>(value)], index);
+      if (!cut_value) return std::nullopt;
+      problem.values.push_back(*std::move(cut_value));
+    }
+    const auto cut = minimum_cut(problem);
+    if (!cut) return std::nullopt;
+    for (int node : region.nodes)
+      chosen[static_cast<size_t>(node)] = cut->order[static_cast<size_t>(index.at(node))];
+    Minimum minimum;
+    minimum.cost = cost_in(region, ports, chosen);
+    int64_t bound = cut->cost;
+    for (int node : region.nodes) bound += scalar(problem_.nodes[static_cast<size_t>(node)].costs[0]);
+    minimum.bound = minimum.cost;
+    if (scalar(minimum.cost) != bound)
+      minimum.bound = Cost{bound / kPermuteScale, bound % kPermuteScale, 0, 0};
+    return minimum;
+  }
+
+  std::optional<CutValue> cut_value_of(int value, const Ports& p,
+                                       const std::unordered_map<int, int>& index) const {
+    const PlacedValue& placed = problem_.values[static_cast<size_t>(value)];
+    std::vector<int> forms;  // one for each movement
+    auto side = [&](int form) -> std::optional<bool> {
+      for (size_t f = 0; f < forms.size(); ++f)
+        if (placed.forms[static_cast<size_t>(forms[f])].moves_like(placed.forms[static_cast<size_t>(form)]))
+          return f == 1;
+      if (forms.size() == 2) return std::nullopt;
+      forms.push_back(form);
+      return forms.size() == 2;
+    };
+    bool expressible = true;
+    auto port = [&](int node, int first, int second) {
+      const auto a = side(first), b = side(second);
+      expressible = expressible && a && b;
+      if (!expressible) return CutPort{};
+      return *a == *b ? CutPort{-1, *a} : CutPort{index.at(node), *a};
+    };
+    CutValue result;
+    result.producer = p.writer < 0 ? port(-1, p.written, p.written)
+                                   : port(p.writer, written(p, 0), written(p, 1));
+    for (int form : p.fixed) result.readers.push_back(port(-1, form, form));
+    for (int reader : p.readers) {
+      std::vector<int> first, second;
+      add_reads(reader, 0, value, first);
+      add_reads(reader, 1, value, second);
+      for (size_t i = 0; i < first.size(); ++i)
+        result.readers.push_back(port(reader, first[i], second[i]));
+    }
+    if (!expressible) return std::nullopt;
+    if (forms.size() == 2) {
+      result.to_b = scalar(problem_.conversion_cost(placed, forms[0], {forms[1]}, moves_));
+      result.to_a = scalar(problem_.conversion_cost(placed, forms[1], {forms[0]}, moves_));
+    }
+    return result;
   }
 
   int written(const Ports& p, int order) const {
@@ -240,6 +337,7 @@ class Solver {
 
   const PlacementProblem& problem_;
   const MoveCosts& moves_;
+  const std::vector<int> source_orders_;
   Cost before_;  // of the region solved last, in the orders of the source
 };
 

@@ -1,6 +1,7 @@
 #include "layout/signature.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/error.h"
 

@@ -288,6 +288,12 @@ TEST(Origin, IsTheUsersInnermostFrame) {
                             "  File \"/lib/site-packages/torch/nn/modules/conv.py\", line 565, in "
                             "forward\n    return self._conv_forward(input)"),
             "model.py:8: y = self.c(x)");
+  EXPECT_EQ(source_location("File \"model.py\", line 8, in forward\n    y = self.c(x)\n"
+                            "  File \"torch/nn/modules/conv.py\", line 565, in forward\n    code"),
+            "model.py:8: y = self.c(x)");
+  EXPECT_EQ(source_location("File \"model.py\", line 8, in forward\n    y = torch.cond(p, f, g)\n"
+                            "  File \"<eval_with_key>.12\", line 9, in forward\n    code"),
+            "model.py:8: y = torch.cond(p, f, g)");
   EXPECT_EQ(source_location("  File \"a.py\", line 1, in f\n  File \"b.py\", line 22, in g"),
             "b.py:22");
   EXPECT_EQ(source_location("File \"/x/torch/nn/modules/conv.py\", line 5, in forward\n    code"),

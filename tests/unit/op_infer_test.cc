@@ -320,6 +320,10 @@ TEST(InferAxis, Others) {
   EXPECT_EQ(infer(Op::softmax, {f32({kBatch, 3})}, AxisAttrs{1}), "f32[s1,3]");
   EXPECT_TRUE(refused(infer(Op::softmax, {i64({3})}, AxisAttrs{0})));
   EXPECT_TRUE(refused(infer(Op::log_softmax, {f32({3})}, AxisAttrs{1})));
+  EXPECT_EQ(infer(Op::normalize, {f32({2, 3})}, NormalizeAttrs{{1}, 1e-5, true}), "f32[2,3]");
+  EXPECT_TRUE(refused(infer(Op::normalize, {i64({3})}, NormalizeAttrs{{0}, 1e-5, true})));
+  EXPECT_TRUE(refused(infer(Op::normalize, {f32({3})}, NormalizeAttrs{{1}, 1e-5, true})));
+  EXPECT_TRUE(refused(infer(Op::normalize, {f32({3})}, NormalizeAttrs{{0}, -1, true})));
   EXPECT_EQ(infer(Op::cumsum, {i64({3})}, AxisAttrs{0}), "i64[3]");
   EXPECT_TRUE(refused(infer(Op::cumsum, {i64({3})}, AxisAttrs{-1})));
 }

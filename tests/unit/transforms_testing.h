@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -68,7 +69,7 @@ class Model : public Builder {
         if (pass.name != name) continue;
         found = true;
         const std::string before = print(*owned_);
-        PassContext context(name, &explanations_);
+        PassContext context(name, target_, &explanations_);
         const bool changed = pass.run(*owned_, context);
         verify(*owned_);
         EXPECT_EQ(changed, print(*owned_) != before) << name;
@@ -80,9 +81,16 @@ class Model : public Builder {
     return *this;
   }
   Model& run_all() {
-    run_pipeline(*owned_, {.validate = true});
+    certificate_ = run_pipeline(*owned_, {.target = target_, .validate = true}).certificate;
     return *this;
   }
+  /// The rules for what follows; without a call a target that takes every op in any order.
+  Model& on(const TargetRules& target) {
+    target_ = target;
+    return *this;
+  }
+  /// Of the last placement in run_all.
+  const Certificate& certificate() const { return certificate_.value(); }
 
   int count(Op op) const {
     int result = 0;
@@ -117,6 +125,8 @@ class Model : public Builder {
 
   std::unique_ptr<Graph> owned_;
   std::vector<Explanation> explanations_;
+  TargetRules target_;
+  std::optional<Certificate> certificate_;
   std::mt19937 random_{7};
 };
 

@@ -160,9 +160,10 @@ std::optional<Frame> parse_frame(std::string_view text) {
   return Frame{text.substr(0, path_end), rest.substr(0, rest.find(','))};
 }
 
-/// torch.nn's own modules say nothing about where the user's model calls them.
+/// torch's own modules, and code that it generates, say nothing about where the user's model calls
+/// them.
 bool is_torch_frame(const Frame& frame) {
-  return frame.path.starts_with("torch/") ||
+  return frame.path.starts_with("torch/") || frame.path.starts_with("<eval_with_key>") ||
          frame.path.find("/site-packages/torch/") != std::string_view::npos ||
          frame.path.find("/torch/nn/") != std::string_view::npos;
 }

@@ -127,6 +127,8 @@ class Importer {
       list += fmt::format("{}{} at {}", list.empty() ? "" : "; ", target, places.first);
       if (target.starts_with("higher_order."))
         list += " (control flow: export the branches as methods of their own)";
+      if (target.starts_with("export.access_subclass"))
+        list += " (weights of a tensor subclass, such as torchao's: export plain weights)";
       if (places.count > 1) list += fmt::format(" and {} more", places.count - 1);
     }
     throw UserError("{}: {} unsupported op{}: {}", archive_.file()->path(), unsupported.size(),

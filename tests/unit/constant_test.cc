@@ -1,0 +1,109 @@
+#include "ir/constant.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+
+namespace layline {
+namespace {
+
+std::vector<float> floats(std::span<const std::byte> bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+/// The positions of the elements as values, which f32 holds exactly for these sizes.
+Constant counting(Shape shape) {
+  std::vector<float> values(static_cast<size_t>(element_count(shape).value()));
+  std::iota(values.begin(), values.end(), 0.0f);
+  const auto bytes = std::as_bytes(std::span(values));
+  return Constant::owned(DType::f32, std::move(shape), {bytes.begin(), bytes.end()});
+}
+
+std::vector<float> row_factors(int64_t rows) {
+  std::vector<float> factors(static_cast<size_t>(rows));
+  for (size_t i = 0; i < factors.size(); ++i) factors[i] = static_cast<float>(i % 5) - 2.0f;
+  return factors;
+}
+
+/// Scaling and moving one element at a time is what pieces, blocks and vectors must add up to.
+void expect_scaled_and_moved(const Shape& shape, const Relayout& relayout) {
+  const Constant plain = counting(shape);
+  const std::vector<float> factors = row_factors(shape[0].value());
+  const std::vector<float> stored = floats(plain.stored());
+  const size_t row = stored.size() / factors.size();
+  std::vector<float> moved(stored.size()), scaled(stored.size());
+  for (size_t i = 0; i < stored.size(); ++i) {
+    const auto target = static_cast<size_t>(relayout.map_position(static_cast<int64_t>(i)));
+    moved[target] = stored[i];
+    scaled[target] = stored[i] * factors[i / row];
+  }
+  EXPECT_EQ(floats(plain.relaid(relayout).bytes()), moved) << to_string(relayout);
+  const Constant result = plain.scaled_rows(factors).relaid(relayout);
+  EXPECT_EQ(floats(result.bytes()), scaled) << to_string(relayout);
+  EXPECT_EQ(result.shape(), relayout.target());
+}
+
+TEST(Constant, IsWrittenStraightFromWhereItIsStored) {
+  const Constant constant = counting({2, 3}).relaid(Relayout::view({2, 3}, {6}));
+  int pieces = 0;
+  constant.stream([&](std::span<const std::byte> piece) {
+    EXPECT_EQ(piece.data(), constant.stored().data());
+    EXPECT_EQ(piece.size(), constant.byte_count());
+    ++pieces;
+  });
+  EXPECT_EQ(pieces, 1);
+}
+
+TEST(Constant, OfNoElementsWritesNothing) {
+  const Constant constant = counting({0, 3}).relaid(Relayout::permute({0, 3}, std::vector{1, 0}));
+  constant.stream([](std::span<const std::byte>) { FAIL(); });
+  EXPECT_TRUE(constant.bytes().empty());
+}
+
+TEST(Constant, ScalesRowsLongerThanAPiece) {
+  expect_scaled_and_moved({3, 70001}, Relayout::identity({3, 70001}));
+}
+
+TEST(Constant, ScalesRowsThatPiecesCut) {
+  expect_scaled_and_moved({70, 1003}, Relayout::identity({70, 1003}));
+}
+
+TEST(Constant, MovesFiltersInPieces) {
+  const Shape filters = {201, 37, 3, 3};
+  expect_scaled_and_moved(filters, Relayout::permute(filters, std::vector{0, 2, 3, 1}));
+}
+
+TEST(Constant, MovesFiltersLongerThanAPiece) {
+  const Shape filters = {3, 5000, 3, 3};
+  expect_scaled_and_moved(filters, Relayout::permute(filters, std::vector{0, 2, 3, 1}));
+}
+
+TEST(Constant, MovesWhatHasNoRowsInTheTarget) {
+  expect_scaled_and_moved({401, 300}, Relayout::permute({401, 300}, std::vector{1, 0}));
+}
+
+TEST(Constant, ScalesRowsThatMoveWithinLargerBlocks) {
+  const Shape shape = {6, 20000};
+  expect_scaled_and_moved(shape, Relayout::from_factors(shape, {2, 3, 20000}, {0, 2, 1}, shape));
+}
+
+TEST(Constant, ScalesRowsThatAreCutIntoSmallerBlocks) {
+  const Shape shape = {4, 60000};
+  expect_scaled_and_moved(shape,
+                          Relayout::from_factors(shape, {4, 30, 50, 40}, {0, 1, 3, 2}, shape));
+}
+
+TEST(Constant, HasTheSameBytesHoweverTheyComeAbout) {
+  const Relayout transpose = Relayout::permute({301, 200}, std::vector{1, 0});
+  const Constant pending = counting({301, 200}).relaid(transpose);
+  const Constant done = Constant::owned(DType::f32, pending.shape(), pending.bytes());
+  EXPECT_TRUE(pending.same_bytes(done));
+  EXPECT_EQ(pending.sample_hash(), done.sample_hash());
+  EXPECT_FALSE(pending.same_bytes(counting({200, 301})));
+}
+
+}  // namespace
+}  // namespace layline

@@ -1,0 +1,131 @@
+// Prints docs/ops.md from the compiler's own tables; `make docs` writes the file, and a test compares
+// the two.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/error.h"
+#include "frontend/pt2/call.h"
+#include "ir/op.h"
+#include "ir/text.h"
+#include "targets/kernel_calls.h"
+#include "targets/xnnpack/kernels.h"
+#include "targets/xnnpack/legalise.h"
+
+namespace layline {
+namespace {
+
+/// Attributes, as text, that fit an operand f32[2,3,4,5]; empty where the defaults do.
+std::string_view sample_attributes(Op op) {
+  switch (op) {
+    case Op::expand: return "shape = [2,2,3,4,5]";
+    case Op::flip: return "axes = [3]";
+    case Op::roll: return "axes = [3], shifts = [1]";
+    case Op::normalize: return "axes = [3], eps = 1e-05";
+    case Op::argmax:
+    case Op::argmin:
+    case Op::cumsum:
+    case Op::log_softmax: return "axis = 3";
+    case Op::reduce_sum:
+    case Op::reduce_max:
+    case Op::reduce_min:
+    case Op::reduce_prod: return "axes = [3]";
+    default: return "";
+  }
+}
+
+/// Whether a plain f32 node of the op becomes nodes that XNNPACK takes, one and all.
+bool is_rewritten(const OpInfo& op) {
+  std::string operands = "%x";
+  for (int i = 1; i < op.min_operands; ++i) operands += ", %x";
+  const std::string text =
+      fmt::format("graph \"sample\" {{ input \"x\" %x : f32[2,3,4,5] %y = {}({}) {{ {} }} "
+                  "output \"y\" %y }}",
+                  op.name, operands, sample_attributes(op.op));
+  try {
+    Graph graph = parse_graph(text, "sample");
+    if (!xnnpack::legalise(graph)) return false;
+    for (const Node* node : graph)
+      if (!node->is(Op::constant) && !xnnpack::refusal(*node).empty()) return false;
+    return true;
+  } catch (const UserError&) {
+    return false;  // an op of integers or booleans, which XNNPACK has not
+  }
+}
+
+std::string_view xnnpack_cell(const OpInfo& op) {
+  if (op.op == Op::constant) return "yes";
+  if (xnnpack::find_kernel(op.op) != nullptr) return "yes";
+  return is_rewritten(op) ? "rewritten" : "";
+}
+
+std::string portable_cell(Op op) {
+  if (op == Op::constant) return "any";
+  const PortableKernel* kernel = find_portable_kernel(op);
+  if (kernel == nullptr) return "";
+  std::string cell;
+  for (std::string_view name : kernel->operators)
+    cell += fmt::format("{}`{}`", cell.empty() ? "" : ", ", name.substr(name.find("::") + 2));
+  return cell;
+}
+
+std::string_view class_name(OpClass op_class) {
+  switch (op_class) {
+    case OpClass::constant: return "constant";
+    case OpClass::movement: return "movement";
+    case OpClass::elementwise: return "elementwise";
+    case OpClass::contraction: return "contraction";
+    case OpClass::window: return "window";
+    case OpClass::axis: return "axis";
+  }
+  throw InternalError("an op without a class");
+}
+
+void print_core_ops() {
+  fmt::print(
+      "## Core ops: {}\n\n"
+      "| op | class | operands | XNNPACK | portable kernels (`aten::`) |\n"
+      "| --- | --- | --- | --- | --- |\n",
+      all_ops().size());
+  for (const OpInfo& op : all_ops())
+    fmt::print("| `{}` | {} | {} | {} | {} |\n", op.name, class_name(op.op_class), op.operand_names,
+               xnnpack_cell(op), portable_cell(op.op));
+}
+
+void print_imported_ops() {
+  // "aten.add.Tensor" is overload `Tensor` of `aten.add`; "_operator.add" has none.
+  std::map<std::string_view, std::set<std::string_view>> overloads;
+  const auto rules = pt2::all_rules();
+  for (const pt2::OpRule& rule : rules) {
+    const size_t dot = rule.target.rfind('.');
+    const bool has_overload = rule.target.find('.') != dot;
+    overloads[has_overload ? rule.target.substr(0, dot) : rule.target].insert(
+        has_overload ? rule.target.substr(dot + 1) : "");
+  }
+  fmt::print(
+      "\n## ATen ops that the `.pt2` front end reads: {} overloads of {} ops\n\n"
+      "| op | overloads |\n| --- | --- |\n",
+      rules.size(), overloads.size());
+  for (const auto& [op, names] : overloads)
+    fmt::print("| `{}` | {} |\n", op, fmt::join(names, ", "));
+}
+
+}  // namespace
+}  // namespace layline
+
+int main() {
+  fmt::print(
+      "# Supported ops\n\n"
+      "Made by `make docs` from the compiler's tables; a test compares.\n\n"
+      "An exported program's ATen ops become core ops. A core op runs in the XNNPACK delegate if\n"
+      "XNNPACK has a kernel for it (\"yes\") or `legalise` rewrites it into ops that have one\n"
+      "(\"rewritten\"), for float32 and float16 and within the kernel's limits; otherwise on the\n"
+      "portable kernels named. What neither can run is refused at compile time\n"
+      "([limits](limits.md)).\n\n");
+  layline::print_core_ops();
+  layline::print_imported_ops();
+  return 0;
+}
