@@ -89,11 +89,13 @@ int dispatch(int argc, char** argv) {
       "  layline compile model.pt2                   # writes model.pte\n"
       "  layline run model.pte --input x=image.npy   # runs it, shows its outputs\n"
       "  layline bench model.pte other.pte           # which one is faster?\n"
+      "  layline explain model.pt2                   # why is each permute there?\n"
       "\n"
       "'layline COMMAND --help' explains a command.");
   add_compile_command(app);
   add_run_command(app);
   add_bench_command(app);
+  add_explain_command(app);
   refuse_empty_values(app);
   try {
     app.parse(argc, argv);

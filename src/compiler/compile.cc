@@ -10,6 +10,7 @@
 #include "frontend/pt2/import.h"
 #include "ir/text.h"
 #include "targets/xnnpack/lower.h"
+#include "targets/xnnpack/partition.h"
 #include "targets/xnnpack/rules.h"
 
 namespace layline {
@@ -47,6 +48,36 @@ void add_passes(Compiled& compiled, PipelineReport& passes) {
   std::ranges::move(passes.explanations, std::back_inserter(compiled.explanations));
   if (!passes.certificate) return;
   compiled.certificates.push_back(*passes.certificate);
+  compiled.report.permutes.absorbed += static_cast<int64_t>(passes.certificate->absorbed);
+}
+
+/// The certificate in the report's terms: bytes that every placement moves.
+void prove(Compiled& compiled) {
+  Permutes& permutes = compiled.report.permutes;
+  permutes.optimal = !compiled.certificates.empty();
+  for (const Certificate& certificate : compiled.certificates)
+    permutes.optimal = permutes.optimal && certificate.optimal();
+  permutes.optimal = permutes.optimal || permutes.bytes == 0;
+  permutes.lower_bound_bytes = permutes.optimal ? permutes.bytes : 0;
+}
+
+/// Where every node of the final graph runs, and why not in a delegate.
+void add_final_nodes(const Graph& graph, std::vector<FinalNode>& nodes) {
+  const xnnpack::Partition partition = xnnpack::partition(graph);
+  for (const xnnpack::Part& part : partition.parts) {
+    for (const Node* node : part.nodes) {
+      std::string where = "runs in an XNNPACK delegate";
+      if (!part.delegated) {
+        const auto refused =
+            std::ranges::find(partition.refused, node, &xnnpack::Partition::Refused::node);
+        where = fmt::format("runs on a kernel outside delegates: {}",
+                            refused == partition.refused.end() ? "not worth a delegate of its own"
+                                                               : refused->why);
+      }
+      nodes.push_back({node->result()->name(), node->origin(), std::string(name(node->op())),
+                       to_string(node->result()->type()), std::move(where)});
+    }
+  }
 }
 
 }  // namespace
@@ -76,6 +107,7 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
   pipeline.target = xnnpack::rules();
   pipeline.disabled = options.disabled_passes;
   pipeline.validate = options.verify;
+  pipeline.explain = options.explain;
   const bool stop_at_import = options.emit == kImportStage;
   if (options.emit && !stop_at_import) pipeline.stop_after = options.emit;
   for (Graph& graph : graphs) {
@@ -88,6 +120,9 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
     return compiled;
   }
   compiled.program = xnnpack::lower(graphs, compiled.report);
+  if (options.explain)
+    for (const Graph& graph : graphs) add_final_nodes(graph, compiled.nodes);
+  prove(compiled);
   compiled.report.compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return compiled;

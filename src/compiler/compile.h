@@ -24,15 +24,26 @@ struct CompileOptions {
   std::vector<BoundaryOrder> input_orders;
   std::vector<BoundaryOrder> output_orders;
   bool verify = false;  // check every pass against the reference evaluator
+  bool explain = false;  // keep explanations, and tell what became of every node
   /// Stop after this stage and give its IR in Compiled::text.
   std::optional<std::string> emit;
+};
+
+/// A node of the final graph: what it is, and where it runs.
+struct FinalNode {
+  std::string value;
+  OriginRef origin;
+  std::string op;
+  std::string type;
+  std::string where;
 };
 
 struct Compiled {
   pte::Program program;
   Report report;
   std::string text;  // with CompileOptions::emit
-  std::vector<Explanation> explanations;
+  std::vector<Explanation> explanations;  // with CompileOptions::explain
+  std::vector<FinalNode> nodes;           // likewise
   std::vector<Certificate> certificates;  // one for each method, unless placement is disabled
 };
 

@@ -19,6 +19,7 @@ struct Certificate {
   size_t candidates = 0;        // orders, over all ops
   size_t regions = 0;           // connected parts in which there is a choice
   size_t largest_region = 0;    // ops
+  size_t absorbed = 0;          // relayouts that went into constant weights
   /// In time and number of permutes; views and reordered ops only break ties.
   bool optimal() const {
     return cost.time_ps == bound.time_ps && cost.permutes == bound.permutes;

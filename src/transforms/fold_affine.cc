@@ -133,16 +133,23 @@ Attributes with_bounds(Attributes attributes, const Bounds& bounds) {
 
 // ---- After the op ----
 
-/// `node` is an affine map of a foldable op's result.
+/// `node` is an affine map of a foldable op's result, perhaps through a relayout: whether a constant
+/// is one for each channel is asked in the op's own coordinates.
 bool fold_after(Graph& graph, Node* node, PassContext& context) {
-  const auto map = affine(*node, Relayout::identity(node->result()->shape()));
-  if (!map || !map->x->has_one_use() || !is_foldable(map->x->def())) return false;
-  const Node& op = *map->x->def();
+  if (node->operand_count() != 2) return false;
+  Value* read = node->operand(constant_of(node->operand(0)) ? 1 : 0);
+  Value* written = relayout_of(read) && read->has_one_use() ? read->def()->operand(0) : read;
+  if (!written->has_one_use() || !is_foldable(written->def())) return false;
+  const Relayout relayout =
+      written == read ? Relayout::identity(read->shape()) : *relayout_of(read);
+  const auto map = affine(*node, relayout.inverse());
+  if (!map || map->x != read) return false;
+  const Node& op = *written->def();
   if (!bounds_of(op).unbounded()) return false;
 
   std::vector<double> bias = bias_of(op);
   for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * map->scale[i] + map->shift[i];
-  context.rewrite(*node, "folds into the weights of {}", map->x->name());
+  context.rewrite(*node, "folds into the weights of {}", written->name());
   const BuildBefore build(graph, node, op.origin());
   Value* weight = is_uniform(map->scale, 1)
                       ? op.operand(1)
@@ -150,9 +157,9 @@ bool fold_after(Graph& graph, Node* node, PassContext& context) {
   std::vector<Value*> operands = {op.operand(0), weight};
   if (op.operand_count() == 3 || !is_uniform(bias, 0))
     operands.push_back(build.constant(vector_constant(bias)));
-  replace(graph, node,
-          build.add(op.op(), std::move(operands),
-                    with_bounds(op.attributes(), node->attrs<BinaryAttrs>().bounds)));
+  Value* folded = build.add(op.op(), std::move(operands),
+                            with_bounds(op.attributes(), node->attrs<BinaryAttrs>().bounds));
+  replace(graph, node, build.relayout(folded, relayout));
   return true;
 }
 

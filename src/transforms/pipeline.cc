@@ -33,20 +33,21 @@ constexpr size_t place_of(std::string_view name) {
   throw std::logic_error("no such pass");
 }
 
-// The schedule: groups of passes, each group until nothing in it changes. Placement comes before the
-// folds, which look for what it brings together, and again when the target has had its say; fusions
-// come last, since they take away structure that others look for.
+// The schedule: groups of passes, each group until nothing in it changes. Folding comes before
+// placement, which has less to place then, and after it, for what it has brought together; placement
+// again when the target has had its say; fusions last, since they take away structure that others
+// look for.
 using Group = std::span<const size_t>;
-constexpr size_t kTidy[] = {place_of("dead_code"), place_of("fold_constants"), place_of("simplify"),
-                            place_of("merge_duplicates"), place_of("fold_relayouts")};
+constexpr size_t kFold[] = {place_of("dead_code"),           place_of("fold_constants"),
+                            place_of("simplify"),            place_of("merge_duplicates"),
+                            place_of("fold_relayouts"),      place_of("recognise_hardswish"),
+                            place_of("fold_affine")};
 constexpr size_t kPlace[] = {place_of("place_layouts")};
-constexpr size_t kFold[] = {place_of("dead_code"),        place_of("fold_constants"),
-                            place_of("simplify"),         place_of("merge_duplicates"),
-                            place_of("fold_relayouts"),   place_of("recognise_hardswish"),
-                            place_of("fold_affine"),      place_of("fuse_pad")};
+constexpr size_t kFusePad[] = {place_of("fuse_pad")};
 constexpr size_t kLegalise[] = {place_of("legalise")};
-constexpr size_t kFuse[] = {place_of("fuse_clamp")};
-constexpr Group kSchedule[] = {kTidy, kPlace, kFold, kLegalise, kTidy, kPlace, kTidy, kFuse};
+constexpr size_t kFuseClamp[] = {place_of("fuse_clamp")};
+constexpr Group kSchedule[] = {kFold, kPlace, kFold, kFusePad, kLegalise,
+                               kFold, kPlace, kFold, kFuseClamp};
 
 // Rounds are few in practice; the limit is for graphs that are simplified one op a round.
 constexpr int kMostRounds = 16;

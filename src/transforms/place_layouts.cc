@@ -4,19 +4,37 @@
 #include "transforms/passes.h"
 
 namespace layline {
+namespace {
+
+/// Whether an order is made possible by moving constants: the relayout is done at compile time.
+bool moves_weights(const Node& node, const LoopOrder& order) {
+  if (info(node.op()).op_class != OpClass::contraction) return false;
+  for (int i = 1; i < node.operand_count(); ++i)
+    if (constant_of(node.operand(i)) && !order.operands[static_cast<size_t>(i)].is_view()) return true;
+  return false;
+}
+
+}  // namespace
 
 bool place_layouts(Graph& graph, PassContext& context) {
   const TargetOrders& target = context.target().orders;
   const PlacementProblem problem = find_candidates(graph, target);
-  const Placement placement = place(problem, target.moves);
-  context.certify(placement.certificate);
+  Placement placement = place(problem, target.moves);
   for (size_t n = 0; n < problem.nodes.size(); ++n) {
     const auto chosen = static_cast<size_t>(placement.order[n]);
     const PlacedNode& node = problem.nodes[n];
-    if (chosen > 0)
-      context.rewrite(*node.node, "runs in order {} ({} of {} candidates)",
-                      to_string(node.orders[chosen].result), chosen + 1, node.orders.size());
+    if (chosen == 0) {
+      context.explain(*node.node, "keeps its order, one of {} that were possible", node.orders.size());
+      continue;
+    }
+    const LoopOrder& order = node.orders[chosen];
+    const bool absorbs = moves_weights(*node.node, order);
+    placement.certificate.absorbed += absorbs;
+    context.rewrite(*node.node, "its result is held as {}{}, one of {} orders that were possible",
+                    to_string(order.result), absorbs ? ", its weights are reordered" : "",
+                    node.orders.size());
   }
+  context.certify(placement.certificate);
   return apply_placement(graph, problem, placement);
 }
 

@@ -32,7 +32,6 @@ double tolerance(Op op) {
 void expect_law(const OpInstance& instance, int port, const Relayout& relayout,
                 const LoopOrder& order) {
   const Node& node = *instance.node;
-  SCOPED_TRACE(print(*instance.graph) + "port " + std::to_string(port) + " " + to_string(relayout));
   ASSERT_EQ(order.operands.size(), instance.operands.size());
   const Relayout& own =
       port == kResultPort ? order.result : order.operands[static_cast<size_t>(port)];
@@ -52,6 +51,8 @@ void expect_law(const OpInstance& instance, int port, const Relayout& relayout,
 bool crosses(const OpInstance& instance, int port, const Relayout& relayout) {
   const auto orders = cross(*instance.node, port, relayout);
   for (const LoopOrder& order : orders) expect_law(instance, port, relayout, order);
+  if (testing::Test::HasFailure())
+    ADD_FAILURE() << print(*instance.graph) << "port " << port << " " << to_string(relayout);
   return !orders.empty();
 }
 
@@ -110,6 +111,27 @@ TEST(LoopOrderLaw, HoldsForEveryOpAndRelayout) {
     if (std::getenv("LAYLINE_SHOW_COUNTS"))
       fmt::print("{:16} permutation {}/{} view {}/{} digits {}/{}\n", name, kinds[0].first,
                  kinds[0].second, kinds[1].first, kinds[1].second, kinds[2].first, kinds[2].second);
+  }
+}
+
+/// Nothing is moved for nothing.
+TEST(LoopOrderLaw, TheIdentityGivesTheSourceOrder) {
+  for (const OpInfo& row : all_ops()) {
+    if (row.op == Op::constant || row.op == Op::relayout) continue;
+    RandomOps ops(static_cast<uint32_t>(row.op) + 200);
+    for (int i = 0; i < 40; ++i) {
+      const auto instance = ops.instance(row.op);
+      ASSERT_TRUE(instance);
+      const Node& node = *instance->node;
+      for (int port = kResultPort; port < node.operand_count(); ++port) {
+        const Shape& shape = port_shape(node, port);
+        if (element_count(shape).is_zero()) continue;
+        const auto orders = cross(node, port, Relayout::identity(shape));
+        EXPECT_TRUE(std::ranges::any_of(
+            orders, [&](const LoopOrder& order) { return order.moves_like(source_order(node)); }))
+            << print(*instance->graph) << "port " << port;
+      }
+    }
   }
 }
 

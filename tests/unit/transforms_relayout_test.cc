@@ -67,7 +67,7 @@ TEST(PlaceLayouts, ConstantsAndBroadcastOperandsFollow) {
   m.output(m.to_channels_last(x)).run({"place_layouts"});
   EXPECT_EQ(m.moves(), 0);
   for (const Node* node : m.built())
-    if (node->is(Op::mul)) EXPECT_EQ(node->result()->shape(), (Shape{1, 4, 5, 3}));
+    EXPECT_TRUE(!node->is(Op::mul) || node->result()->shape() == (Shape{1, 4, 5, 3}));
 }
 
 TEST(PlaceLayouts, MovesTheSmallerOperandWhereTheyDisagree) {

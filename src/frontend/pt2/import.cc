@@ -263,13 +263,24 @@ class Importer {
     return steps;
   }
 
+  /// Every error names the node; those of the arithmetic on sizes do not by themselves.
+  static void import_with(const OpRule& rule, Call& call) {
+    try {
+      rule.import(call);
+    } catch (const UserError& error) {
+      const std::string place = describe(*call.origin());
+      if (std::string_view(error.what()).starts_with(place)) throw;
+      throw UserError("{}: {}: {}", place, call.node().target, error.what());
+    }
+  }
+
   void import_node(const Node& node) {
     if (is_guard(short_target(node.target)) || is_size_arithmetic(node)) return;
     bool in_place = false;
     const OpRule* rule = rule_for(node, in_place);
     lift_operands(node);
     Call call(graph_, program_.graph, node, env_, symbols_, origin_of(node, first_output(node)));
-    rule->import(call);
+    import_with(*rule, call);
 
     std::vector<std::string_view> names;
     for (const Argument& output : node.outputs) {

@@ -36,6 +36,10 @@ void expect_sliding(size_t spatial, const Ints& kernel, const Ints& stride, cons
         Demand{low, 0, "padding (low)"}, Demand{high, 0, "padding (high)"}}) {
     expect_entries(list, spatial, name);
     expect_at_least(list, minimum, name);
+    // Backends store them in 32 bits, and no window reaches as far.
+    for (const int64_t value : list)
+      if (value > std::numeric_limits<int32_t>::max())
+        throw UserError("{} is too large: {}", name, value);
   }
 }
 

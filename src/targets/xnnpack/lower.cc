@@ -235,7 +235,6 @@ pte::Program lower(const std::vector<Graph>& graphs, Report& report) {
 
   report.kernels = kernels_of(program);
   if (report.delegates > 0) report.backends = {std::string(kBackend)};
-  report.permutes.optimal = report.permutes.bytes == report.permutes.lower_bound_bytes;
   return program;
 }
 

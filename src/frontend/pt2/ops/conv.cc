@@ -2,6 +2,7 @@
 // core convolutions are channels-last with weights [O, k..., I/g].
 #include <numeric>
 
+#include "base/checked.h"
 #include "frontend/pt2/ops/rules.h"
 
 namespace layline::pt2 {
@@ -73,9 +74,13 @@ void conv_named_padding(Call& call) {
   if (padding != "same" && padding != "valid") call.fail("unknown padding `{}`", padding);
   for (size_t i = 0; padding == "same" && i < given.spatial; ++i) {
     // An odd total puts the extra element behind, as torch does.
-    const int64_t total = attrs.dilation[i] * (given.weight->shape()[i + 2].value() - 1);
-    attrs.low[i] = total / 2;
-    attrs.high[i] = total - attrs.low[i];
+    const Dim length = given.weight->shape()[i + 2];
+    if (!length.is_static() || length.is_zero())
+      call.fail("the weight is {}", to_string(given.weight->type()));
+    const auto total = checked_mul(attrs.dilation[i], length.value() - 1);
+    if (!total) call.fail("the dilation {} is too large", attrs.dilation[i]);
+    attrs.low[i] = *total / 2;
+    attrs.high[i] = *total - attrs.low[i];
   }
   forward(call, given, std::move(attrs));
 }

@@ -38,9 +38,12 @@ void finish(Call& call, const Input& given, Value* y) {
 }
 
 void check_window(Call& call, const PoolAttrs& attrs) {
+  // No tensor is as long as the greatest, and products of two of them still fit.
+  constexpr int64_t kGreatest = std::numeric_limits<int32_t>::max();
   auto require = [&](const Ints& values, int64_t least, std::string_view what) {
     for (int64_t value : values)
-      if (value < least) call.fail("{} should be at least {}, but is {}", what, least, value);
+      if (value < least || value > kGreatest)
+        call.fail("{} should be from {} to {}, but is {}", what, least, kGreatest, value);
   };
   require(attrs.kernel, 1, "kernel_size");
   require(attrs.stride, 1, "stride");
@@ -179,8 +182,10 @@ void adaptive_pool(Call& call, Op op, size_t spatial) {
   if (sizes.size() != spatial) call.fail("output_size has {} entries", sizes.size());
   bool to_one = true;
   for (size_t i = 0; i < spatial; ++i) {
-    if (sizes[i] < 1 || given.length(i) < 1)
-      call.fail("cannot pool {} to {}", given.length(i), sizes[i]);
+    const Shape recorded = call.recorded().shape;
+    if (sizes[i] < 1 || given.length(i) < 1 || recorded.size() < spatial ||
+        recorded[recorded.size() - spatial + i] != Dim(sizes[i]))
+      call.fail("cannot pool {} elements to {}", given.length(i), sizes[i]);
     to_one = to_one && sizes[i] == 1;
   }
   Value* y = given.x;
