@@ -10,8 +10,8 @@ namespace {
 
 // Enough for every network that we know; more candidates than these are not looked for, and what
 // the certificate claims is relative to those found.
-constexpr size_t kMostOrders = 8;
-constexpr size_t kMostForms = 8;
+constexpr size_t kMostOrders = 16;
+constexpr size_t kMostForms = 12;
 
 struct Root {
   Value* value;

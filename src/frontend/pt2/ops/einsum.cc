@@ -1,5 +1,5 @@
-// einsum: a product of tensors whose axes have letters, summed over the letters that the result does
-// not have. Two operands at a time become one matrix product.
+// einsum: a product of tensors whose axes have letters, summed over the letters that the result
+// lacks. Two operands at a time become one matrix product.
 #include <algorithm>
 #include <string>
 
