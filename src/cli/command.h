@@ -14,6 +14,7 @@ namespace layline {
 void add_compile_command(CLI::App& app);
 void add_run_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
+void add_tune_command(CLI::App& app);
 void add_explain_command(CLI::App& app);
 
 /// The `NAME=VALUE` that some options take.

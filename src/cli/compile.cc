@@ -28,6 +28,7 @@ struct CompileArguments {
   std::string model;
   std::string output;
   std::string target = "xnnpack";
+  std::string profile;
   std::string report;
   std::string emit;
   std::vector<std::string> disabled_passes;
@@ -75,6 +76,7 @@ CompileOptions parse_options(const CompileArguments& arguments) {
   }
   CompileOptions options;
   options.target = arguments.target;
+  options.profile = arguments.profile;
   options.disabled_passes = arguments.disabled_passes;
   options.input_orders = parse_orders("--input-order", arguments.input_orders);
   options.output_orders = parse_orders("--output-order", arguments.output_orders);
@@ -148,7 +150,7 @@ std::string summary(const Report& report, const std::string& output, uint64_t by
   return fmt::format("{}: {:.2f} MB in {:.1f} ms\n{}, {}, {}, {} of {} left\n", output,
                      static_cast<double>(bytes) / 1e6, report.compile_ms, counted(report.ops, "op"),
                      counted(report.delegates, "delegate"), counted(portable_ops, "portable op"),
-                     report.permutes.final, counted(report.permutes.source, "permute"));
+                     report.permutes.final, counted(report.permutes.source + report.permutes.implied, "permute"));
 }
 
 void run_compile(const CompileArguments& arguments) {
@@ -198,6 +200,11 @@ void add_compile_command(CLI::App& app) {
       ->option_text("OUT");
   command->add_option("--target", arguments->target, "What runs the program: xnnpack")
       ->option_text("TARGET");
+  command
+      ->add_option("--profile", arguments->profile,
+                   "What moving data costs on the device: a file that 'layline tune'\n"
+                   "wrote; without it, costs measured on a server with AVX-512")
+      ->option_text("FILE");
   command->add_option("--report", arguments->report, "Write what was done to FILE.json")
       ->option_text("FILE");
   command

@@ -95,6 +95,7 @@ int dispatch(int argc, char** argv) {
   add_compile_command(app);
   add_run_command(app);
   add_bench_command(app);
+  add_tune_command(app);
   add_explain_command(app);
   refuse_empty_values(app);
   try {

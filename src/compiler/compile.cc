@@ -19,18 +19,26 @@ namespace {
 constexpr std::string_view kZipMagic = "PK";
 constexpr std::string_view kImportStage = "import";
 
-std::vector<Graph> load(const std::string& path) {
+bool moves_data(const Node& node) {
+  return node.is(Op::relayout) && !node.attrs<RelayoutAttrs>().relayout.is_view();
+}
+
+/// The graphs of a model, and how many permutes it makes itself.
+std::vector<Graph> load(const std::string& path, int64_t& permutes_in_model) {
   const auto file = MappedFile::open(path);
   const std::string_view bytes(reinterpret_cast<const char*>(file->bytes().data()),
                                file->bytes().size());
-  if (bytes.starts_with(kZipMagic) || path.ends_with(".pt2")) return pt2::import_archive(path);
   std::vector<Graph> graphs;
+  if (bytes.starts_with(kZipMagic) || path.ends_with(".pt2")) {
+    for (pt2::ImportedMethod& method : pt2::import_archive(path)) {
+      graphs.push_back(std::move(method.graph));
+      permutes_in_model += method.permutes_in_model;
+    }
+    return graphs;
+  }
   graphs.push_back(parse_graph(bytes, path));
+  for (const Node* node : graphs[0]) permutes_in_model += moves_data(*node);
   return graphs;
-}
-
-bool moves_data(const Node& node) {
-  return node.is(Op::relayout) && !node.attrs<RelayoutAttrs>().relayout.is_view();
 }
 
 std::string text_of(const std::vector<Graph>& graphs) {
@@ -97,14 +105,18 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
   compiled.report.model = model;
   compiled.report.target = options.target;
 
-  std::vector<Graph> graphs = load(model);
+  Permutes& permutes = compiled.report.permutes;
+  std::vector<Graph> graphs = load(model, permutes.source);
   for (Graph& graph : graphs) name_boundary(graph);
   order_boundary(graphs, options.input_orders, options.output_orders);
   for (const Graph& graph : graphs)
-    for (const Node* node : graph) compiled.report.permutes.source += moves_data(*node);
+    for (const Node* node : graph) permutes.implied += moves_data(*node);
+  permutes.implied -= permutes.source;
 
   PipelineOptions pipeline;
-  pipeline.target = xnnpack::rules();
+  pipeline.target = options.profile.empty()
+                        ? xnnpack::rules()
+                        : xnnpack::rules(xnnpack::load_profile(options.profile));
   pipeline.disabled = options.disabled_passes;
   pipeline.validate = options.verify;
   pipeline.explain = options.explain;

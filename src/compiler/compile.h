@@ -20,6 +20,7 @@ struct BoundaryOrder {
 
 struct CompileOptions {
   std::string target = "xnnpack";
+  std::string profile;  // the file of measured costs; empty for the built-in ones
   std::vector<std::string> disabled_passes;
   std::vector<BoundaryOrder> input_orders;
   std::vector<BoundaryOrder> output_orders;

@@ -26,6 +26,7 @@ enum class Op : uint8_t {
   roll,
   gather,           // whole slices, as index_select
   gather_elements,  // single elements, as torch.gather
+  scatter_elements,  // the data with single elements replaced, as torch.scatter
   // Elementwise, two operands, broadcasting.
   add,
   sub,

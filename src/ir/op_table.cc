@@ -39,6 +39,7 @@ constexpr std::array kRows = {
   OP(roll,           movement,    RollAttrs,          1, 1,  "x",             roll),
   OP(gather,         movement,    AxisAttrs,          2, 2,  "data indices",  gather),
   OP(gather_elements, movement,   AxisAttrs,          2, 2,  "data indices",  gather_elements),
+  OP(scatter_elements, movement,  AxisAttrs,          3, 3,  "data indices updates", scatter_elements),
   OP(add,            elementwise, BinaryAttrs,        2, 2,  "a b",           bounded_binary),
   OP(sub,            elementwise, BinaryAttrs,        2, 2,  "a b",           bounded_binary),
   OP(mul,            elementwise, BinaryAttrs,        2, 2,  "a b",           bounded_binary),

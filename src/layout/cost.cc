@@ -1,15 +1,61 @@
 #include "layout/cost.h"
 
 namespace layline {
+namespace {
+
+// Beyond every real cost, and small enough that two of them can be added.
+constexpr int64_t kMostPs = Cost::kForbiddenTime / 4;
+
+__extension__ using Wide = __int128;
+
+int64_t saturated(Wide ps) { return ps < kMostPs ? static_cast<int64_t>(ps) : kMostPs; }
+
+/// count * ps
+int64_t times(int64_t count, int64_t ps) { return saturated(Wide{count} * ps); }
+
+/// The pieces of all rows of `length`.
+Wide pieces(const MoveCosts& costs, int64_t elements, int64_t length) {
+  return Wide{elements / length} * (length / costs.piece + (length % costs.piece != 0));
+}
+
+int64_t transpose_ps(const MoveCosts& costs, int64_t elements, int64_t source_row,
+                     int64_t target_row) {
+  return saturated(pieces(costs, elements, source_row) * costs.read_ps +
+                   pieces(costs, elements, target_row) * costs.write_ps +
+                   Wide{elements / source_row / target_row} * costs.matrix_ps);
+}
+
+}  // namespace
+
+int64_t RunCosts::ps(int64_t run_bytes) const {
+  if (run_bytes <= points.front().bytes) return points.front().ps;
+  const auto after =
+      std::ranges::find_if(points, [&](const Point& point) { return run_bytes < point.bytes; });
+  const Point& low = *(after - 1);
+  if (after == points.end()) return saturated(Wide{run_bytes} * low.ps / low.bytes);
+  return low.ps + static_cast<int64_t>(Wide{run_bytes - low.bytes} * (after->ps - low.ps) /
+                                       (after->bytes - low.bytes));
+}
+
+int64_t RunCosts::copy_ps(int64_t bytes, int64_t run_bytes) const {
+  return run_bytes == 0 ? 0 : times(bytes / run_bytes, ps(run_bytes));
+}
 
 Cost move_cost(const MoveCosts& costs, const Relayout& relayout, DType dtype) {
   if (relayout.is_identity()) return {};
   if (relayout.is_view()) return {0, 0, 1, 0};
   // A dynamic size counts by its static part: every alternative is compared at the same size.
   const int64_t elements = element_count(relayout.source()).coefficient();
-  const auto bytes = elements * static_cast<int64_t>(byte_size(dtype));
-  const int64_t calls = relayout.factors().size() > costs.most_factors ? 2 : 1;
-  return {calls * (costs.call_ps + bytes * costs.byte_ps), calls, 0, 0};
+  const auto element = static_cast<int64_t>(byte_size(dtype));
+  const std::vector<Dim>& factors = relayout.factors();
+  const int64_t inner = factors.back().coefficient();
+  const auto target_inner = static_cast<size_t>(relayout.order().back());
+  const int64_t moved_ps =
+      target_inner + 1 == factors.size()
+          ? costs.permute.copy_ps(times(elements, element), times(inner, element))
+          : transpose_ps(costs, elements, inner, factors[target_inner].coefficient());
+  const int64_t calls = factors.size() > costs.most_factors ? 2 : 1;
+  return {calls * (costs.call_ps + moved_ps), calls, 0, 0};
 }
 
 }  // namespace layline

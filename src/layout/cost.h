@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <vector>
 
 #include "algebra/relayout.h"
 #include "ir/type.h"
@@ -32,11 +33,41 @@ struct Cost {
   bool is_forbidden() const { return time_ps >= kForbiddenTime; }
 };
 
-/// What a target pays for a relayout at run time.
+/// What a contiguous run of bytes costs to copy, by its length.
+struct RunCosts {
+  struct Point {
+    int64_t bytes;
+    int64_t ps;
+    bool operator==(const Point&) const = default;
+  };
+  /// At least one, by growing length. Up to the first a run costs what that does, between two it is
+  /// linear, and after the last it is in proportion to the length.
+  std::vector<Point> points = {{1, 1}};
+
+  int64_t ps(int64_t run_bytes) const;
+  /// Of `bytes` in runs of `run_bytes` each. Neither is negative.
+  int64_t copy_ps(int64_t bytes, int64_t run_bytes) const;
+  bool operator==(const RunCosts&) const = default;
+};
+
+/// What a target pays at run time for moving data. One thread's time: kernels that move data scale
+/// alike, so which of two is cheaper does not depend on the number of threads.
+///
+/// A permute that keeps the innermost factor in its place copies runs of that factor. Any other
+/// transposes matrices, whose rows are the innermost factor of the source and whose columns that of
+/// the target. They are read and written in pieces of a row, as long as a vector or what is left of
+/// the row: short rows are what makes a transpose slow.
 struct MoveCosts {
-  int64_t call_ps = 0;      // for each permute
-  int64_t byte_ps = 1;      // for each byte that it moves
+  int64_t call_ps = 0;  // for each permute
+  int64_t piece = 1;    // the elements of a piece, at most
+  int64_t read_ps = 0;  // for each piece
+  int64_t write_ps = 4;
+  int64_t matrix_ps = 0;
+  RunCosts permute;
+  RunCosts slice;
+  RunCosts concat;
   size_t most_factors = 6;  // more need a second permute
+  bool operator==(const MoveCosts&) const = default;
 };
 
 /// The cost of converting a value of this dtype: nothing but a view where the bytes stay in place.

@@ -82,7 +82,8 @@ Signature normalize(const Node& node) {
   return with_role(node, node.attrs<NormalizeAttrs>().axes, Role::set, true);
 }
 
-/// Beside the axis, an element of the result reads where it stands, so the result may be shorter.
+/// Beside the axis, an index is for where it stands, so the indices may be shorter. Also
+/// scatter_elements.
 Signature gather_elements(const Node& node) {
   Signature s = along_axis(node);
   for (size_t a = 0; a < s.variables.size(); ++a)
@@ -232,6 +233,7 @@ constexpr Row kRows[] = {
     {Op::roll, roll},
     {Op::gather, gather},
     {Op::gather_elements, gather_elements},
+    {Op::scatter_elements, gather_elements},
     {Op::linear, linear},
     {Op::matmul, matmul},
     {Op::conv, conv},

@@ -32,6 +32,8 @@ Text survivor_text(const Survivor& survivor) {
 
 Text permutes_text(const Permutes& permutes) {
   return json::object({{"source", json::number(permutes.source)},
+                       {"implied", json::number(permutes.implied)},
+                       {"absorbed", json::number(permutes.absorbed)},
                        {"final", json::number(permutes.final)},
                        {"bytes", json::number(permutes.bytes)},
                        {"lower_bound_bytes", json::number(permutes.lower_bound_bytes)},

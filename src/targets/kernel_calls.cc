@@ -307,7 +307,7 @@ void gather(MethodBuilder& method, const Node& node) {
               {data, index, method.integer(-1), method.boolean(false), method.boolean(false)}, out);
 }
 
-std::string refuse_gather_elements(const Node& node) {
+std::string refuse_element_indices(const Node& node) {
   const DType index = node.operand(1)->dtype();
   return index == DType::i64 ? "" : fmt::format("indices of type {}", name(index));
 }
@@ -316,6 +316,13 @@ void gather_elements(MethodBuilder& method, const Node& node) {
   method.call("aten::gather", "out",
               {method.tensor(node.operand(0)), method.integer(node.attrs<AxisAttrs>().axis),
                method.tensor(node.operand(1)), method.boolean(false)},
+              method.tensor(node.result()));
+}
+
+void scatter_elements(MethodBuilder& method, const Node& node) {
+  method.call("aten::scatter", "src_out",
+              {method.tensor(node.operand(0)), method.integer(node.attrs<AxisAttrs>().axis),
+               method.tensor(node.operand(1)), method.tensor(node.operand(2))},
               method.tensor(node.result()));
 }
 
@@ -462,7 +469,8 @@ const std::vector<PortableKernel>& portable_kernels() {
       {Op::flip, {"aten::flip.out"}, accept, flip},
       {Op::roll, {"aten::roll.out"}, accept, roll},
       {Op::gather, {"aten::index_select.out", "aten::embedding.out"}, refuse_gather, gather},
-      {Op::gather_elements, {"aten::gather.out"}, refuse_gather_elements, gather_elements},
+      {Op::gather_elements, {"aten::gather.out"}, refuse_element_indices, gather_elements},
+      {Op::scatter_elements, {"aten::scatter.src_out"}, refuse_element_indices, scatter_elements},
       {Op::add, {"aten::add.out"}, refuse_bounds, with_alpha},
       {Op::sub, {"aten::sub.out"}, refuse_bounds, with_alpha},
       {Op::mul, {"aten::mul.out"}, refuse_bounds, plain},

@@ -23,7 +23,11 @@ bool fuse_clamp(Graph& graph, PassContext& context) {
   bool changed = false;
   for (Node* node : graph) {
     if (!node->is(Op::clamp)) continue;
+    // Moving commutes with clamping: the op may stand above relayouts.
+    std::vector<const Relayout*> moves;
     Value* x = node->operand(0);
+    for (; relayout_of(x) != nullptr && x->has_one_use(); x = x->def()->operand(0))
+      moves.push_back(relayout_of(x));
     // Integers wrap around before a separate clamp, but not before a fused one.
     if (x->def() == nullptr || !x->has_one_use() || !is_float(x->dtype())) continue;
     Attributes attributes = x->def()->attributes();
@@ -33,8 +37,10 @@ bool fuse_clamp(Graph& graph, PassContext& context) {
     context.rewrite(*node, "{} clamps to [{}, {}]", x->name(), bounds->min, bounds->max);
     const BuildBefore build(graph, node, x->def()->origin());
     const auto operands = x->def()->operands();
-    replace(graph, node,
-            build.add(x->def()->op(), {operands.begin(), operands.end()}, std::move(attributes)));
+    Value* clamped =
+        build.add(x->def()->op(), {operands.begin(), operands.end()}, std::move(attributes));
+    for (size_t i = moves.size(); i-- > 0;) clamped = build.relayout(clamped, *moves[i]);
+    replace(graph, node, clamped);
     changed = true;
   }
   return changed;

@@ -48,10 +48,21 @@ Dim probe_size(const Graph& graph, const Dim& dim) {
   return size;
 }
 
+/// The value of which this one is a view or a permutation.
+const Value* root_of(const Value* value) {
+  while (value->def() && value->def()->is(Op::relayout))
+    value = value->def()->operand(0);
+  return value;
+}
+
 /// Integer inputs may be indices: they stay below the length of every axis that is gathered from.
+/// Indices to scatter to may address several axes at once, so they fit in all.
 int64_t index_limit(const Graph& graph) {
   int64_t limit = 5;
   for (const Node* node : graph) {
+    if (node->is(Op::scatter_elements))
+      for (const Dim& length : root_of(node->operand(0))->shape())
+        limit = std::min(limit, probe_size(graph, length).value());
     if (!node->is(Op::gather)) continue;
     const Dim& length =
         node->operand(0)->shape()[static_cast<size_t>(node->attrs<AxisAttrs>().axis)];

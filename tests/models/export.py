@@ -87,11 +87,14 @@ def calibrate_norms(model, inputs):
     return model
 
 
+_CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
+
+
 def channels_last(value):
-    """Every 4-D tensor of a model, or of a tree of inputs, in channels-last memory format."""
+    """Every 4-D or 5-D tensor of a model, or of a tree of inputs, in channels-last memory format."""
+    convert = lambda t: t.to(memory_format=_CHANNELS_LAST.get(t.dim(), torch.preserve_format))
     if isinstance(value, nn.Module):
-        return value.to(memory_format=torch.channels_last)
-    convert = lambda t: t.to(memory_format=torch.channels_last) if t.dim() == 4 else t
+        return value._apply(convert)
     return pytree.tree_map_only(torch.Tensor, convert, value)
 
 

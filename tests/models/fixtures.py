@@ -19,6 +19,7 @@ import layers
 import networks
 import operands
 import shapes
+import yardstick
 from cases import CASES
 
 

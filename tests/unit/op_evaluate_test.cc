@@ -81,6 +81,10 @@ std::vector<Case> movement_cases() {
        AxisAttrs{1},
        f32({2, 2}, {2, 0, 4, 4})},
       {Op::gather_elements, {x, i64({1, 2}, {1, 0})}, AxisAttrs{0}, f32({1, 2}, {3, 1})},
+      {Op::scatter_elements,
+       {x, i64({2, 2}, {2, 0, 1, 1}), f32({2, 2}, {6, 7, 8, 9})},
+       AxisAttrs{1},
+       f32({2, 3}, {7, 1, 6, 3, 9, 5})},
   };
 }
 

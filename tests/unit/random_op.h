@@ -83,6 +83,8 @@ class RandomOps {
         return gather();
       case Op::gather_elements:
         return gather_elements();
+      case Op::scatter_elements:
+        return scatter_elements();
       case Op::linear: {
         const Shape x = shape(1, 4);
         const int64_t n = size();
@@ -286,6 +288,20 @@ class RandomOps {
     OpInstance result =
         make(Op::gather, {{DType::f32, data}, {DType::i64, shape(0, 2)}}, AxisAttrs{axis(data)});
     fill_indices(result);
+    return result;
+  }
+  /// Every place at most once along the axis: which of two updates comes last is a matter of order.
+  OpInstance scatter_elements() {
+    const Shape data = shape(1, 4);
+    const int64_t along = axis(data);
+    OpInstance result = make(Op::scatter_elements,
+                             {{DType::f32, data}, {DType::i64, data}, {DType::f32, data}},
+                             AxisAttrs{along});
+    Tensor& indices = result.operands[1];
+    int64_t inner = 1, length = data[static_cast<size_t>(along)].value();
+    for (size_t a = static_cast<size_t>(along) + 1; a < data.size(); ++a) inner *= data[a].value();
+    for (int64_t i = 0; i < indices.count(); ++i)
+      indices.set_int(i, length - 1 - i / inner % length);
     return result;
   }
   OpInstance gather_elements() {

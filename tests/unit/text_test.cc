@@ -50,6 +50,7 @@ graph "every op" {
   %roll = roll(%x) { axes = [1,2], shifts = [-1,3] }
   %gather = gather(%slope, %i)
   %gather_elements = gather_elements(%slope, %i)
+  %scatter_elements = scatter_elements(%slope, %i, %gather_elements)
   %add = add(%d, %d) { bounds = [0,inf] }
   %sub = sub(%x, %slope)
   %mul = mul(%x, %x)

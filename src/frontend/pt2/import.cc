@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "frontend/pt2/archive.h"
 #include "frontend/pt2/call.h"
+#include "frontend/pt2/ops/rules.h"
 #include "frontend/pt2/weights.h"
 
 namespace layline::pt2 {
@@ -88,12 +89,12 @@ class Importer {
         graph_(std::move(method)),
         symbols_(graph_, program_) {}
 
-  layline::Graph run() {
+  ImportedMethod run() {
     refuse_unsupported();
     for (size_t i = 0; i < program_.inputs.size(); ++i) bind_input(program_.inputs[i]);
     for (const Node& node : program_.graph.nodes) import_node(node);
     bind_outputs();
-    return std::move(graph_);
+    return {std::move(graph_), permutes_in_model_};
   }
 
  private:
@@ -314,6 +315,19 @@ class Importer {
     }
   }
 
+  static bool is_view_rule(const OpRule& rule) {
+    return std::ranges::any_of(view_rules(),
+                               [&](const OpRule& other) { return other.target == rule.target; });
+  }
+
+  /// Relayouts that move data, among the nodes added since `last`.
+  int64_t moves_after(const layline::Node* last) const {
+    int64_t count = 0;
+    for (const layline::Node* node = last ? last->next() : graph_.first(); node; node = node->next())
+      count += node->is(Op::relayout) && !node->attrs<RelayoutAttrs>().relayout.is_view();
+    return count;
+  }
+
   void bind_outputs() {
     for (const OutputSpec& spec : program_.outputs) {
       if (spec.kind == OutputKind::kToken) continue;
@@ -352,19 +366,20 @@ class Importer {
   Symbols symbols_;
   TensorEnv env_;
   std::unordered_map<std::string_view, const InputSpec*> stored_;
+  int64_t permutes_in_model_ = 0;
 };
 
 }  // namespace
 
-std::vector<layline::Graph> import_archive(const std::string& path) {
+std::vector<ImportedMethod> import_archive(const std::string& path) {
   const Pt2Archive archive(path);
-  std::vector<layline::Graph> graphs;
+  std::vector<ImportedMethod> methods;
   for (const std::string& model : archive.models()) {
     // torch.export.save calls its one model "model"; the runtime's habit is "forward".
     const bool lone = archive.models().size() == 1;
-    graphs.push_back(Importer(archive, model, lone ? "forward" : model).run());
+    methods.push_back(Importer(archive, model, lone ? "forward" : model).run());
   }
-  return graphs;
+  return methods;
 }
 
 }  // namespace layline::pt2

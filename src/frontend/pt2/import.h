@@ -2,6 +2,7 @@
 // relayout -> channels-last op -> relayout, in-place and aliasing ops become functional.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,9 +10,14 @@
 
 namespace layline::pt2 {
 
-/// One graph for each method of the archive, named by the method ("forward" for a lone "model").
-/// Throws UserError for files that cannot be read or use what layline does not know; unsupported
-/// ops are listed all at once.
-std::vector<layline::Graph> import_archive(const std::string& path);
+struct ImportedMethod {
+  layline::Graph graph;  // named by the method, "forward" for a lone "model"
+  /// Permutes that the model's own view ops make; the others stand around channels-first ops.
+  int64_t permutes_in_model = 0;
+};
+
+/// Every method of the archive. Throws UserError for files that cannot be read or use what layline
+/// does not know; unsupported ops are listed all at once.
+std::vector<ImportedMethod> import_archive(const std::string& path);
 
 }  // namespace layline::pt2

@@ -120,20 +120,37 @@ TensorType infer_gather(Types operands, const Attributes& attributes) {
   return result_type(data.dtype, std::move(shape));
 }
 
-TensorType infer_gather_elements(Types operands, const Attributes& attributes) {
-  const int64_t axis = std::get<AxisAttrs>(attributes).axis;
-  const TensorType& data = operands[0];
-  const TensorType& indices = operands[1];
+namespace {
+
+/// Single elements along an axis: indices as the data outside the axis, or shorter.
+void expect_element_indices(const TensorType& data, const TensorType& indices, int64_t axis) {
   expect_axis(axis, data);
   if (!is_integer(indices.dtype))
     throw UserError("expected integer indices, found {}", to_string(indices));
   expect_rank(indices, data.rank(), "indices");
   for (size_t a = 0; a < data.shape.size(); ++a)
     if (static_cast<int64_t>(a) != axis &&
-        static_size(indices.shape[a], "indices") > static_size(data.shape[a], "gathered data"))
+        static_size(indices.shape[a], "indices") > static_size(data.shape[a], "indexed data"))
       throw UserError("expected indices no larger than the data outside axis {}, found {} and {}",
                       axis, to_string(indices), to_string(data));
-  return result_type(data.dtype, indices.shape);
+}
+
+}  // namespace
+
+TensorType infer_gather_elements(Types operands, const Attributes& attributes) {
+  expect_element_indices(operands[0], operands[1], std::get<AxisAttrs>(attributes).axis);
+  return result_type(operands[0].dtype, operands[1].shape);
+}
+
+TensorType infer_scatter_elements(Types operands, const Attributes& attributes) {
+  const TensorType& data = operands[0];
+  const TensorType& indices = operands[1];
+  const TensorType& updates = operands[2];
+  expect_element_indices(data, indices, std::get<AxisAttrs>(attributes).axis);
+  if (updates != TensorType{data.dtype, indices.shape})
+    throw UserError("expected updates {}, one for each index, found {}",
+                    to_string(TensorType{data.dtype, indices.shape}), to_string(updates));
+  return data;
 }
 
 // ---- Elements ----
@@ -298,22 +315,43 @@ Tensor evaluate_gather(Tensors operands, const Attributes& attributes, const Ten
 }
 
 /// out[..., i, ...] = data[..., indices[..., i, ...], ...], the other indices unchanged.
-Tensor evaluate_gather_elements(Tensors operands, const Attributes& attributes,
-                                const TensorType& result) {
-  const Tensor& data = operands[0];
-  const Tensor& indices = operands[1];
+namespace {
+
+/// Calls visit(place in indices, place in data) for every index, in order.
+template <typename Visit>
+void walk_elements(const Tensor& data, const Tensor& indices, const Attributes& attributes,
+                   Visit visit) {
   const size_t axis = static_cast<size_t>(std::get<AxisAttrs>(attributes).axis);
   const int64_t length = data.dims()[axis];
   Ints strides = row_major_strides(data.dims());
   const int64_t along = std::exchange(strides[axis], 0);
-  Tensor out(result);
-  const size_t width = byte_size(result.dtype);
-  walk(out.dims(), std::array{strides}, [&](int64_t to, const auto& from) {
-    const int64_t index = indices.get_int(to);
+  walk(indices.dims(), std::array{strides}, [&](int64_t at, const auto& base) {
+    const int64_t index = indices.get_int(at);
     if (index < 0 || index >= length)
       throw UserError("index {} is outside the axis of length {}", index, length);
-    std::memcpy(out.bytes().data() + static_cast<size_t>(to) * width,
-                data.bytes().data() + static_cast<size_t>(from[0] + index * along) * width, width);
+    visit(static_cast<size_t>(at), static_cast<size_t>(base[0] + index * along));
+  });
+}
+
+}  // namespace
+
+Tensor evaluate_gather_elements(Tensors operands, const Attributes& attributes,
+                                const TensorType& result) {
+  Tensor out(result);
+  const size_t width = byte_size(result.dtype);
+  walk_elements(operands[0], operands[1], attributes, [&](size_t to, size_t from) {
+    std::memcpy(out.bytes().data() + to * width, operands[0].bytes().data() + from * width, width);
+  });
+  return out;
+}
+
+/// Of several updates of one element the last counts.
+Tensor evaluate_scatter_elements(Tensors operands, const Attributes& attributes,
+                                 const TensorType& result) {
+  Tensor out = operands[0];
+  const size_t width = byte_size(result.dtype);
+  walk_elements(operands[0], operands[1], attributes, [&](size_t from, size_t to) {
+    std::memcpy(out.bytes().data() + to * width, operands[2].bytes().data() + from * width, width);
   });
   return out;
 }

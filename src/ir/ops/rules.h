@@ -19,10 +19,10 @@ using EvaluateRule = Tensor(Tensors operands, const Attributes& attributes,
 
 // movement.cc
 InferRule infer_constant, infer_relayout, infer_expand, infer_slice, infer_concat, infer_pad,
-    infer_flip, infer_roll, infer_gather, infer_gather_elements;
+    infer_flip, infer_roll, infer_gather, infer_gather_elements, infer_scatter_elements;
 EvaluateRule evaluate_constant, evaluate_relayout, evaluate_expand, evaluate_slice, evaluate_concat,
     evaluate_pad, evaluate_flip, evaluate_roll, evaluate_gather,
-    evaluate_gather_elements;
+    evaluate_gather_elements, evaluate_scatter_elements;
 
 // elementwise.cc
 InferRule infer_bounded_binary, infer_bounded_float_binary, infer_numeric_binary, infer_any_binary,

@@ -225,6 +225,45 @@ Value* one_spatial_axis(const Builder& build, const Node& node) {
   return build.view(y, node.result()->shape());
 }
 
+/// Three spatial axes [N, D, H, W, C]: the sum over the window's depth of convolutions in the plane,
+/// each over the images of one tap, [N D', H, W, C].
+Value* conv_by_depth(const Builder& build, const Node& node) {
+  Value* x = node.operand(0);
+  const Value* weight = node.operand(1);
+  if (x->shape().size() != 5 || !constant_of(weight) || !computes(x->dtype())) return nullptr;
+  ConvAttrs attrs = node.attrs<ConvAttrs>();
+  const Bounds bounds = std::exchange(attrs.bounds, Bounds{});
+  if (attrs.low[0] > 0 || attrs.high[0] > 0) {
+    PadAttrs pad{Ints(5, 0), Ints(5, 0), PadMode::constant, 0};
+    pad.low[1] = attrs.low[0];
+    pad.high[1] = attrs.high[0];
+    x = build.add(Op::pad, {x}, std::move(pad));
+  }
+  const int64_t stride = attrs.stride[0], dilation = attrs.dilation[0];
+  for (Ints* list : {&attrs.stride, &attrs.dilation, &attrs.low, &attrs.high})
+    list->erase(list->begin());
+  const Shape& result = node.result()->shape();
+  const Shape planes = {x->shape()[0] * result[1], x->shape()[2], x->shape()[3], x->shape()[4]};
+  const Shape& window = weight->shape();
+  Value* sum = nullptr;
+  for (int64_t d = 0; d < window[1].value(); ++d) {
+    Value* images = build.view(build.slice(x, 1, d * dilation, result[1], stride), planes);
+    Value* tap = build.slice(node.operand(1), 1, d, 1);
+    std::vector<Value*> operands = {images,
+                                    build.view(tap, {window[0], window[2], window[3], window[4]})};
+    if (d == 0 && node.operand_count() > 2) operands.push_back(node.operand(2));
+    Value* part = build.add(Op::conv, std::move(operands), attrs);
+    sum = sum ? build.binary(Op::add, sum, part) : part;
+  }
+  if (!bounds.unbounded()) sum = build.clamp(sum, bounds.min, bounds.max);
+  return build.view(sum, result);
+}
+
+Value* conv(const Builder& build, const Node& node) {
+  if (Value* y = one_spatial_axis<ConvAttrs>(build, node)) return y;
+  return conv_by_depth(build, node);
+}
+
 Value* pool(const Builder& build, const Node& node) {
   if (Value* y = one_spatial_axis<PoolAttrs>(build, node)) return y;
   const auto& attrs = node.attrs<PoolAttrs>();
@@ -415,7 +454,7 @@ constexpr Rule kRules[] = {
     {Op::pad, pad},
     {Op::roll, roll},
     {Op::resize, resize_nearest},
-    {Op::conv, one_spatial_axis<ConvAttrs>},
+    {Op::conv, conv},
     {Op::conv_transpose, one_spatial_axis<ConvTransposeAttrs>},
     {Op::max_pool, pool},
     {Op::avg_pool, pool},

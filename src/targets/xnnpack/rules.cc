@@ -7,9 +7,7 @@
 namespace layline::xnnpack {
 namespace {
 
-// A copy that goes on in runs shorter than a cache line pays for each run: a permute in disguise.
-constexpr int64_t kRunBytes = 64;
-constexpr int64_t kRunPs = 5'000;
+constexpr size_t kMostAxes = 6;  // XNN_MAX_TENSOR_DIMS
 
 /// XNNPACK's softmax is over the last axis: along another one it is permuted there and back.
 Cost softmax_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves) {
@@ -24,50 +22,53 @@ Cost softmax_cost(const Node& node, const LoopOrder& order, const MoveCosts& mov
   return one_way + one_way;
 }
 
-/// The cost of copying `shape` in pieces that are contiguous from `axis` inwards.
-Cost run_cost(const Shape& shape, size_t axis, DType dtype) {
+/// What it costs more to copy `shape` in runs from `axis` inwards than in one piece.
+Cost run_cost(const RunCosts& runs, const Shape& shape, size_t axis, DType dtype) {
   const auto element = static_cast<int64_t>(byte_size(dtype));
   const int64_t run = product(std::span(shape).subspan(axis)).coefficient() * element;
   const int64_t bytes = element_count(shape).coefficient() * element;
-  if (run == 0 || run >= kRunBytes || run == bytes) return {};
-  return {bytes / run * kRunPs, 1, 0, 0};
+  return {std::max<int64_t>(runs.copy_ps(bytes, run) - runs.copy_ps(bytes, bytes), 0), 0, 0, 0};
 }
 
-Cost concat_cost(const Node& node, const LoopOrder& order) {
+Cost concat_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves) {
   const auto axis = static_cast<size_t>(std::get<AxisAttrs>(order.attributes).axis);
   Cost cost;
   for (const Relayout& part : order.operands)
-    cost = std::max(cost, run_cost(part.target(), axis, node.result()->dtype()));
+    cost += run_cost(moves.concat, part.target(), axis, node.result()->dtype());
   return cost;
 }
 
-Cost slice_cost(const Node& node, const LoopOrder& order) {
+Cost slice_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves) {
   const auto& attrs = std::get<SliceAttrs>(order.attributes);
   const Shape& whole = order.operands[0].target();
   for (size_t axis = attrs.start.size(); axis-- > 0;)
     if (attrs.size[axis] != whole[axis])
-      return run_cost(order.result.target(), axis, node.result()->dtype());
+      return run_cost(moves.slice, order.result.target(), axis, node.result()->dtype());
   return {};
 }
 
+/// A copy in short runs is a permute in disguise, and pays for it.
 Cost node_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves) {
   switch (node.op()) {
-    case Op::softmax: return softmax_cost(node, order, moves);
-    case Op::concat: return concat_cost(node, order);
-    case Op::slice: return slice_cost(node, order);
-    default: return {};
+    case Op::softmax:
+      return softmax_cost(node, order, moves);
+    case Op::concat:
+      return concat_cost(node, order, moves);
+    case Op::slice:
+      return slice_cost(node, order, moves);
+    default:
+      return {};
   }
 }
 
 }  // namespace
 
-const TargetRules& rules() {
-  static const TargetRules kRules = {
-      .orders = {.moves = {.call_ps = 2'000'000, .byte_ps = 250, .most_factors = 6},
-                 .most_axes = 6,
-                 .node_cost = node_cost},
+TargetRules rules(const Profile& profile) {
+  TargetRules rules = {
+      .orders = {.moves = profile.moves, .most_axes = kMostAxes, .node_cost = node_cost},
       .legalise = legalise};
-  return kRules;
+  rules.orders.moves.most_factors = kMostAxes;
+  return rules;
 }
 
 }  // namespace layline::xnnpack

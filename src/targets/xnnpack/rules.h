@@ -1,10 +1,11 @@
 // What the passes need to know of XNNPACK.
 #pragma once
 
+#include "targets/xnnpack/profile.h"
 #include "transforms/target_rules.h"
 
 namespace layline::xnnpack {
 
-const TargetRules& rules();
+TargetRules rules(const Profile& profile = default_profile());
 
 }  // namespace layline::xnnpack

@@ -75,10 +75,17 @@ Indexed indexed_axes(Call& call, const Value* x) {
   return indexed;
 }
 
-/// Several index tensors are one into the flattened axes. Where these stand next to each other,
-/// the indices' axes take their place; otherwise they come first.
-void index(Call& call) {
-  Value* x = call.tensor("self");
+/// Several index tensors are one, `position`, into the indexed axes flattened. Where these stand next
+/// to each other, that axis takes their place; otherwise it comes first.
+struct Flattened {
+  Value* data;        // permuted by `order`, the indexed axes merged
+  Value* position;    // of the indices' common shape
+  int64_t axis;       // of the merged axes
+  Shape unmerged;     // of the data before merging
+  std::vector<int> order;
+};
+
+Flattened flattened(Call& call, Value* x) {
   const Indexed indexed = indexed_axes(call, x);
   const size_t count = indexed.axes.size();
   const bool adjacent = indexed.axes.back() - indexed.axes.front() + 1 == static_cast<int>(count);
@@ -107,7 +114,55 @@ void index(Call& call) {
   const auto first = merged.begin() + static_cast<std::ptrdiff_t>(place);
   merged.erase(first, first + static_cast<std::ptrdiff_t>(count));
   merged.insert(merged.begin() + static_cast<std::ptrdiff_t>(place), Dim(length));
-  call.result(gather_flat(call, call.view(moved, merged), position, static_cast<int64_t>(place)));
+  return {call.view(moved, merged), position, static_cast<int64_t>(place), moved->shape(),
+          std::move(order)};
+}
+
+void index(Call& call) {
+  const Flattened flat = flattened(call, call.tensor("self"));
+  call.result(gather_flat(call, flat.data, flat.position, flat.axis));
+}
+
+/// x with x[..., i, :, j] replaced by values, which broadcast.
+void index_put(Call& call) {
+  if (call.flag("accumulate", false))
+    call.fail("adds to the elements (accumulate=True), which is not supported");
+  Value* x = call.tensor("self");
+  const Flattened flat = flattened(call, x);
+  const auto axis = static_cast<std::ptrdiff_t>(flat.axis);
+  // The values as x[...] has them, then with one axis of indices; every element has its own index.
+  Shape written = flat.data->shape();
+  written.erase(written.begin() + axis);
+  written.insert(written.begin() + axis, flat.position->shape().begin(),
+                 flat.position->shape().end());
+  Value* values = call.expand(call.convert(call.tensor("values"), x->dtype()), written);
+  Shape elements = flat.data->shape();
+  elements[static_cast<size_t>(axis)] = element_count(flat.position->shape());
+  Shape one_axis(elements.size(), Dim(1));
+  one_axis[static_cast<size_t>(axis)] = elements[static_cast<size_t>(axis)];
+  Value* positions = call.expand(call.view(flat.position, one_axis), elements);
+  Value* y = call.add(Op::scatter_elements, {flat.data, positions, call.view(values, elements)},
+                      AxisAttrs{flat.axis});
+  std::vector<int> inverse(flat.order.size());
+  for (size_t i = 0; i < inverse.size(); ++i)
+    inverse[static_cast<size_t>(flat.order[i])] = static_cast<int>(i);
+  call.result(call.permute(call.view(y, flat.unmerged), inverse));
+}
+
+/// Elements of `src` at places of `index`; both may be shorter than x, and src longer than index.
+void scatter(Call& call) {
+  Value* x = call.tensor("self");
+  Value* index = call.tensor("index");
+  Value* source = call.convert(call.tensor("src"), x->dtype());
+  const Shape shape = x->shape();
+  if (shape.empty()) x = call.view(x, {1}), index = call.view(index, {1}), source = call.view(source, {1});
+  if (source->shape().size() != index->shape().size())
+    call.fail("the source is {}, the index {}", to_string(source->type()), to_string(index->type()));
+  for (size_t a = 0; a < index->shape().size(); ++a)
+    source = call.slice(source, static_cast<int64_t>(a), 0, index->shape()[a]);
+  Value* y = call.add(Op::scatter_elements, {x, index, source},
+                      AxisAttrs{call.axis("dim", 0, x->type().rank())});
+  call.result(call.view(y, shape));
 }
 
 int64_t static_length(Call& call, const Value* x, int64_t axis) {
@@ -152,6 +207,8 @@ constexpr OpRule kRules[] = {
     {"aten.index_select.default", index_select},
     {"aten.gather.default", gather},
     {"aten.index.Tensor", index},
+    {"aten.index_put.default", index_put},
+    {"aten.scatter.src", scatter},
     {"aten.slice_scatter.default", slice_scatter},
     {"aten.select_scatter.default", select_scatter},
 };

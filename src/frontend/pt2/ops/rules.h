@@ -9,6 +9,7 @@ namespace layline::pt2 {
 
 std::span<const OpRule> activation_rules();
 std::span<const OpRule> arithmetic_rules();
+std::span<const OpRule> attention_rules();
 std::span<const OpRule> conv_rules();
 std::span<const OpRule> creation_rules();
 std::span<const OpRule> einsum_rules();
@@ -18,6 +19,7 @@ std::span<const OpRule> linear_rules();
 std::span<const OpRule> norm_rules();
 std::span<const OpRule> pad_rules();
 std::span<const OpRule> pool_rules();
+std::span<const OpRule> recurrent_rules();
 std::span<const OpRule> reduction_rules();
 std::span<const OpRule> resize_rules();
 std::span<const OpRule> view_rules();

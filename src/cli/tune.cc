@@ -1,0 +1,355 @@
+// Times the runtime's own kernels for moving data and fits the cost model to them (layout/cost.h).
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <numeric>
+
+#include "base/output_file.h"
+#include "cli/command.h"
+#include "ir/builder.h"
+#include "pte/sink.h"
+#include "pte/writer.h"
+#include "runtime/bench.h"
+#include "targets/xnnpack/lower.h"
+#include "targets/xnnpack/profile.h"
+
+namespace layline {
+namespace {
+
+constexpr int64_t kElement = 4;                // everything is measured in f32
+constexpr int64_t kRunTestBytes = 256 * 1024;  // source and result fit the second-level cache
+constexpr int64_t kCallsOfChain = 9;
+constexpr int64_t kRunBytes[] = {4, 8, 16, 32, 64, 128, 256, 1024, 4096};
+constexpr int64_t kPieces[] = {4, 8, 16, 32};
+constexpr int kFitRounds = 1000;
+
+using Prediction = std::function<int64_t(const MoveCosts&)>;
+
+/// A program of one node, or a chain of them, and what the model says that they cost.
+struct Case {
+  std::string name;
+  std::vector<std::byte> program;
+  Prediction predict_ps;
+  double measured_ps = 0;
+};
+
+Case make_case(std::string name, Graph graph, Prediction predict_ps) {
+  std::vector<Graph> graphs;
+  graphs.push_back(std::move(graph));
+  Report report;
+  MemorySink sink;
+  pte::write_program(xnnpack::lower(graphs, report), sink);
+  return {std::move(name), sink.take(), std::move(predict_ps)};
+}
+
+Builder builder(Graph& graph) { return Builder(graph, OriginRef()); }
+
+Value* input(Graph& graph, const std::string& name, const Shape& shape) {
+  return graph.add_input(name, {DType::f32, shape});
+}
+
+Case chain(int64_t calls) {
+  Graph graph("forward");
+  Value* x = input(graph, "x", {4, 4});
+  for (int64_t i = 0; i < calls; ++i) x = builder(graph).add(Op::neg, {x});
+  graph.add_output("y", x);
+  return make_case(fmt::format("{} nodes", calls), std::move(graph),
+                   [calls](const MoveCosts& costs) { return calls * costs.call_ps; });
+}
+
+Case permute(std::string name, const Shape& from, const std::vector<int>& order) {
+  Graph graph("forward");
+  const Relayout relayout = Relayout::permute(from, order);
+  graph.add_output("y", builder(graph).relayout(input(graph, "x", from), relayout));
+  return make_case(fmt::format("{} {}", name, to_string(from)), std::move(graph),
+                   [relayout](const MoveCosts& costs) {
+                     return move_cost(costs, relayout, DType::f32).time_ps;
+                   });
+}
+
+/// The second half of each row.
+Case slice(int64_t rows, int64_t columns) {
+  Graph graph("forward");
+  Value* x = input(graph, "x", {rows, 2 * columns});
+  graph.add_output("y", builder(graph).slice(x, 1, columns, columns));
+  return make_case(fmt::format("slice [{0},{2}] to [{0},{1}]", rows, columns, 2 * columns),
+                   std::move(graph), [=](const MoveCosts& costs) {
+                     return costs.call_ps +
+                            costs.slice.copy_ps(rows * columns * kElement, columns * kElement);
+                   });
+}
+
+/// Two halves of each row. A node of the runtime, but two copies.
+Case concat(int64_t rows, int64_t columns) {
+  Graph graph("forward");
+  Value* a = input(graph, "a", {rows, columns});
+  Value* b = input(graph, "b", {rows, columns});
+  graph.add_output("y", builder(graph).concat({a, b}, 1));
+  return make_case(fmt::format("concat 2 x [{},{}]", rows, columns), std::move(graph),
+                   [=](const MoveCosts& costs) {
+                     return costs.call_ps +
+                            2 * costs.concat.copy_ps(rows * columns * kElement, columns * kElement);
+                   });
+}
+
+/// Matrices whose elements travel alone, as they occur in networks.
+struct Transpose {
+  const char* name;
+  Shape from;
+  std::vector<int> order;
+};
+
+std::vector<Transpose> transposes() {
+  std::vector<Transpose> all;
+  const std::pair<int64_t, int64_t> images[] = {{3, 224 * 224}, {3, 112 * 112}, {16, 112 * 112},
+                                                {24, 56 * 56},  {58, 28 * 28},  {64, 56 * 56},
+                                                {96, 28 * 28},  {256, 14 * 14}, {512, 7 * 7}};
+  for (const auto& [channels, pixels] : images) {
+    all.push_back({"to channels-last", {channels, pixels}, {1, 0}});
+    all.push_back({"from channels-last", {pixels, channels}, {1, 0}});
+  }
+  const std::tuple<int64_t, int64_t, int64_t> shuffles[] = {
+      {784, 2, 58}, {196, 2, 116}, {49, 2, 232}, {784, 3, 80}};
+  for (const auto& [pixels, groups, channels] : shuffles) {
+    all.push_back({"channel shuffle", {pixels, groups, channels}, {0, 2, 1}});
+    all.push_back({"channel shuffle", {pixels, channels, groups}, {0, 2, 1}});
+  }
+  all.push_back({"pixel shuffle", {16, 2, 2, 28, 28}, {0, 3, 1, 4, 2}});
+  all.push_back({"pixel unshuffle", {16, 28, 2, 28, 2}, {0, 2, 4, 1, 3}});
+  all.push_back({"attention keys", {3, 197, 64}, {0, 2, 1}});
+  all.push_back({"six small dims", {4, 6, 4, 6, 4, 6}, {5, 3, 1, 0, 2, 4}});
+  return all;
+}
+
+/// How many pieces are read and written, and how many matrices: the model's own count.
+using Work = std::array<double, 3>;
+
+Work work_of(const Case& transpose, int64_t piece) {
+  MoveCosts costs;
+  costs.piece = piece;
+  Work work;
+  for (size_t i = 0; i < work.size(); ++i) {
+    costs.read_ps = i == 0;
+    costs.write_ps = i == 1;
+    costs.matrix_ps = i == 2;
+    work[i] = static_cast<double>(transpose.predict_ps(costs));
+  }
+  return work;
+}
+
+/// kRunTestBytes moved in runs.
+struct RunCase {
+  int64_t bytes;  // of one run
+  Case of;
+};
+
+struct Measurements {
+  Case one_call = chain(1);
+  Case many_calls = chain(kCallsOfChain);
+  std::vector<Case> transposes;
+  std::vector<RunCase> permutes, slices, concats;
+  std::vector<Case> checks;  // not fitted
+
+  template <typename Visit>
+  void each(Visit visit) {
+    visit(one_call);
+    visit(many_calls);
+    for (Case& one : transposes) visit(one);
+    for (auto* group : {&permutes, &slices, &concats})
+      for (RunCase& run : *group) visit(run.of);
+    for (Case& one : checks) visit(one);
+  }
+};
+
+Measurements plan() {
+  Measurements all;
+  for (const Transpose& one : transposes())
+    all.transposes.push_back(permute(one.name, one.from, one.order));
+  for (const int64_t bytes : kRunBytes) {
+    const int64_t run = bytes / kElement;
+    const int64_t runs = kRunTestBytes / bytes;
+    if (run > 1) all.permutes.push_back({bytes, permute("runs", {runs / 16, 16, run}, {1, 0, 2})});
+    all.slices.push_back({bytes, slice(runs, run)});
+    all.concats.push_back({bytes, concat(runs / 2, run)});
+  }
+  all.checks.push_back(permute("split heads", {197, 3, 64}, {1, 0, 2}));
+  all.checks.push_back(permute("split heads", {49, 12, 32}, {1, 0, 2}));
+  all.checks.push_back(permute("split q, k, v", {197, 3, 3, 64}, {1, 2, 0, 3}));
+  all.checks.push_back(permute("window partition", {4, 7, 4, 7, 192}, {0, 2, 1, 3, 4}));
+  all.checks.push_back(permute("window partition", {8, 7, 8, 7, 96}, {0, 2, 1, 3, 4}));
+  all.checks.push_back(permute("focus", {112, 2, 112, 2, 3}, {0, 2, 3, 1, 4}));
+  for (const auto& [pixels, channels] :
+       {std::pair<int64_t, int64_t>{784, 58}, {196, 116}, {1, 9216}}) {
+    all.checks.push_back(slice(pixels, channels));
+    all.checks.push_back(concat(pixels, channels));
+  }
+  all.checks.push_back(slice(784 * 58, 1));
+  all.checks.push_back(concat(784 * 58, 1));
+  return all;
+}
+
+/// The least time of each case, by turns.
+void measure(Measurements& all, const BenchOptions& options) {
+  std::vector<BenchSubject> subjects;
+  std::vector<Case*> cases;
+  all.each([&](Case& one) {
+    cases.push_back(&one);
+    subjects.push_back(
+        {one.name, [&one] { return LoadedProgram::from_bytes(one.program, one.name); }});
+  });
+  const BenchReport report = bench(subjects, options);
+  for (size_t i = 0; i < cases.size(); ++i)
+    cases[i]->measured_ps = report.programs[i].latency_ms.min * 1e9;
+  // Entering and leaving the delegate is no part of any node.
+  const double call_ps =
+      (all.many_calls.measured_ps - all.one_call.measured_ps) / (kCallsOfChain - 1);
+  const double border_ps = all.one_call.measured_ps - call_ps;
+  for (Case* one : cases) one->measured_ps = std::max(one->measured_ps - border_ps, 0.0);
+}
+
+double dot(const Work& a, const Work& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+/// The non-negative rates with the least sum of squares of `work * rates - 1`, by coordinate
+/// descent.
+Work least_squares(const std::vector<Work>& work) {
+  Work rates = {};
+  for (int round = 0; round < kFitRounds; ++round) {
+    for (size_t i = 0; i < rates.size(); ++i) {
+      rates[i] = 0;
+      double along = 0, square = 0;
+      for (const Work& one : work) {
+        along += one[i] * (1 - dot(one, rates));
+        square += one[i] * one[i];
+      }
+      rates[i] = std::max(along / square, 0.0);
+    }
+  }
+  return rates;
+}
+
+/// The transposes' part of the model, with the least sum of squares of relative errors.
+void fit_transposes(const std::vector<Case>& cases, MoveCosts& costs) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const int64_t piece : kPieces) {
+    std::vector<Work> work;  // for each unit of measured time
+    for (const Case& one : cases) {
+      const double moved_ps = std::max(one.measured_ps - static_cast<double>(costs.call_ps), 1.0);
+      work.push_back(work_of(one, piece));
+      for (double& count : work.back()) count /= moved_ps;
+    }
+    const Work rates = least_squares(work);
+    double squares = 0;
+    for (const Work& one : work) squares += std::pow(dot(one, rates) - 1, 2);
+    if (squares >= least) continue;
+    least = squares;
+    costs.piece = piece;
+    costs.read_ps = std::llround(rates[0]);
+    costs.write_ps = std::llround(rates[1]);
+    costs.matrix_ps = std::llround(rates[2]);
+  }
+}
+
+RunCosts fit_runs(const std::vector<RunCase>& cases, int64_t call_ps) {
+  RunCosts runs;
+  runs.points.clear();
+  int64_t least = 0;  // a longer run is no cheaper: anything else is noise
+  for (const auto& [bytes, of] : cases) {
+    const double moved_ps = of.measured_ps - static_cast<double>(call_ps);
+    const double run_ps = moved_ps * static_cast<double>(bytes) / kRunTestBytes;
+    least = std::max<int64_t>(least, std::llround(run_ps));
+    runs.points.push_back({bytes, least});
+  }
+  return runs;
+}
+
+MoveCosts fit(const Measurements& all) {
+  MoveCosts costs;
+  costs.call_ps = std::llround(all.many_calls.measured_ps / kCallsOfChain);
+  fit_transposes(all.transposes, costs);
+  costs.permute = fit_runs(all.permutes, costs.call_ps);
+  costs.slice = fit_runs(all.slices, costs.call_ps);
+  costs.concat = fit_runs(all.concats, costs.call_ps);
+  return costs;
+}
+
+std::string table(Measurements& all, const MoveCosts& costs) {
+  size_t width = 0;
+  all.each([&](const Case& one) { width = std::max(width, one.name.size()); });
+  std::string text =
+      fmt::format("{:<{}}  {:>11}  {:>8}  {:>6}\n", "", width, "measured us", "model us", "ratio");
+  all.each([&](const Case& one) {
+    const auto predicted_ps = static_cast<double>(one.predict_ps(costs));
+    text += fmt::format("{:<{}}  {:>11.2f}  {:>8.2f}  {:>6.2f}\n", one.name, width,
+                        one.measured_ps / 1e6, predicted_ps / 1e6, predicted_ps / one.measured_ps);
+  });
+  return text;
+}
+
+/// As Linux names it.
+std::string cpu_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+struct TuneArguments {
+  std::string output = "profile.json";
+  size_t iterations = 500;
+};
+
+void run_tune(const TuneArguments& arguments) {
+  OutputFile file(arguments.output);  // first: a wrong path is better known before the measuring
+  Measurements all = plan();
+  BenchOptions options;
+  options.threads = 1;
+  options.iterations = arguments.iterations;
+  measure(all, options);
+  const xnnpack::Profile profile = {.name = std::filesystem::path(arguments.output).stem(),
+                                    .cpu = cpu_name(),
+                                    .runtime = "executorch " LAYLINE_EXECUTORCH_VERSION,
+                                    .moves = fit(all)};
+  file.write(xnnpack::to_json(profile));
+  file.commit();
+  write_stdout(table(all, profile.moves) +
+               fmt::format("{}: what 'layline compile --profile' takes\n", arguments.output));
+}
+
+}  // namespace
+
+void add_tune_command(CLI::App& app) {
+  const auto arguments = std::make_shared<TuneArguments>();
+  CLI::App* command = app.add_subcommand("tune", "Measure what moving data costs on this machine")
+                          ->group("Commands");
+  command
+      ->add_option("-o", arguments->output, "The cost profile to write; without it, profile.json")
+      ->option_text("FILE");
+  command
+      ->add_option("--iterations", arguments->iterations,
+                   "Timed runs of each kernel; without it, 500")
+      ->option_text("N")
+      ->check(CLI::Range(size_t{1}, size_t{1'000'000}));
+  command->footer(
+      "Times permutes, slices and concats of the runtime on one thread and fits the costs by\n"
+      "which 'compile' chooses layouts. The table shows how well they fit. Run it on the device\n"
+      "that is compiled for, while it does nothing else.\n"
+      "\n"
+      "Example:\n"
+      "  layline tune -o phone.json\n"
+      "  layline compile model.pt2 --profile phone.json");
+  command->callback([arguments] { run_tune(*arguments); });
+}
+
+}  // namespace layline

@@ -1,0 +1,129 @@
+#include "targets/xnnpack/profile.h"
+
+#include <simdjson.h>
+
+#include "base/error.h"
+#include "base/mapped_file.h"
+#include "report/json_text.h"
+#include "targets/xnnpack/default_profile.h"
+
+namespace layline::xnnpack {
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr int64_t kVersion = 1;
+// A second for a call, a terabyte for a run: more is a mistake, and sums cannot overflow.
+constexpr int64_t kMost = 1'000'000'000'000;
+
+/// Reads members of the document by their JSON pointers, which also say where an error is.
+class ProfileReader {
+ public:
+  ProfileReader(std::string_view json, std::string_view file) : file_(file) {
+    const auto parsed = parser_.parse(simdjson::padded_string(json));
+    if (parsed.error())
+      throw UserError("{}: not a cost profile: {}", file, simdjson::error_message(parsed.error()));
+    root_ = parsed.value_unsafe();
+  }
+
+  std::string string(std::string_view pointer) const {
+    std::string_view text;
+    if (root_.at_pointer(pointer).get(text)) fail(pointer, "a string");
+    return std::string(text);
+  }
+
+  int64_t number(std::string_view pointer, int64_t least) const {
+    int64_t value = 0;
+    if (root_.at_pointer(pointer).get(value) || value < least || value > kMost)
+      fail(pointer, fmt::format("an integer from {} to {}", least, kMost));
+    return value;
+  }
+
+  RunCosts runs(std::string_view pointer) const {
+    dom::array items;
+    if (root_.at_pointer(pointer).get(items) || items.size() == 0)
+      fail(pointer, "a list of [bytes, picoseconds]");
+    RunCosts runs;
+    runs.points.clear();
+    for (size_t i = 0; i < items.size(); ++i) {
+      dom::array pair;
+      if (items.at(i).get(pair) || pair.size() != 2)
+        fail(fmt::format("{}/{}", pointer, i), "[bytes, picoseconds]");
+      const RunCosts::Point point = {number(fmt::format("{}/{}/0", pointer, i), 1),
+                                     number(fmt::format("{}/{}/1", pointer, i), 0)};
+      if (i > 0 && (point.bytes <= runs.points.back().bytes || point.ps < runs.points.back().ps))
+        fail(fmt::format("{}/{}", pointer, i), "a longer run than the one before, and no cheaper");
+      runs.points.push_back(point);
+    }
+    return runs;
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view pointer, std::string_view expected) const {
+    throw UserError("{}: not a cost profile: {} must be {}; `layline tune` writes one", file_,
+                    pointer, expected);
+  }
+
+  std::string_view file_;
+  dom::parser parser_;
+  dom::element root_;
+};
+
+json::Text runs_json(const RunCosts& runs) {
+  return json::list_of(runs.points, [](const RunCosts::Point& point) {
+    return json::list({json::number(point.bytes), json::number(point.ps)});
+  });
+}
+
+}  // namespace
+
+Profile parse_profile(std::string_view json, std::string_view file) {
+  const ProfileReader reader(json, file);
+  const int64_t version = reader.number("/version", 0);
+  if (version != kVersion)
+    throw UserError("{}: a cost profile of version {}; this layline reads version {}", file,
+                    version, kVersion);
+  Profile profile;
+  profile.name = reader.string("/name");
+  profile.cpu = reader.string("/cpu");
+  profile.runtime = reader.string("/runtime");
+  profile.moves.call_ps = reader.number("/call_ps", 0);
+  profile.moves.piece = reader.number("/transpose/piece", 1);
+  profile.moves.read_ps = reader.number("/transpose/read_ps", 0);
+  profile.moves.write_ps = reader.number("/transpose/write_ps", 0);
+  profile.moves.matrix_ps = reader.number("/transpose/matrix_ps", 0);
+  profile.moves.permute = reader.runs("/run_ps/permute");
+  profile.moves.slice = reader.runs("/run_ps/slice");
+  profile.moves.concat = reader.runs("/run_ps/concat");
+  return profile;
+}
+
+Profile load_profile(const std::string& path) {
+  const auto file = MappedFile::open(path);
+  return parse_profile({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()},
+                       path);
+}
+
+std::string to_json(const Profile& profile) {
+  const MoveCosts& moves = profile.moves;
+  return json::object({{"version", json::number(kVersion)},
+                       {"name", json::string(profile.name)},
+                       {"cpu", json::string(profile.cpu)},
+                       {"runtime", json::string(profile.runtime)},
+                       {"call_ps", json::number(moves.call_ps)},
+                       {"transpose", json::object({{"piece", json::number(moves.piece)},
+                                                   {"read_ps", json::number(moves.read_ps)},
+                                                   {"write_ps", json::number(moves.write_ps)},
+                                                   {"matrix_ps", json::number(moves.matrix_ps)}})},
+                       {"run_ps", json::object({{"permute", runs_json(moves.permute)},
+                                                {"slice", runs_json(moves.slice)},
+                                                {"concat", runs_json(moves.concat)}})}}) +
+         "\n";
+}
+
+const Profile& default_profile() {
+  static const Profile kProfile = parse_profile(kDefaultProfile, "the default profile");
+  return kProfile;
+}
+
+}  // namespace layline::xnnpack

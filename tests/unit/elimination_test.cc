@@ -1,0 +1,133 @@
+// Elimination against trying everything.
+#include "layout/elimination.h"
+
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "random_op.h"
+
+namespace layline {
+namespace {
+
+Energy random_energy(Random& random) {
+  Energy energy;
+  const int64_t variables = random.between(1, 7);
+  for (int64_t i = 0; i < variables; ++i)
+    energy.domain.push_back(static_cast<int>(random.between(1, 4)));
+  const int64_t factors = random.between(0, 9);
+  const int64_t greatest = random.chance(2) ? 2 : 9;  // ties are likely where costs are few
+  for (int64_t f = 0; f < factors; ++f) {
+    std::vector<int> scope(energy.domain.size());
+    std::iota(scope.begin(), scope.end(), 0);
+    random.shuffle(scope);
+    scope.resize(static_cast<size_t>(random.between(0, std::min<int64_t>(4, variables))));
+    size_t entries = 1;
+    for (int variable : scope)
+      entries *= static_cast<size_t>(energy.domain[static_cast<size_t>(variable)]);
+    Factor factor{scope, {}};
+    for (size_t i = 0; i < entries; ++i)
+      factor.table.push_back({random.between(0, greatest), random.between(0, 1),
+                              random.between(0, 1), random.between(0, 1)});
+    energy.factors.push_back(std::move(factor));
+  }
+  return energy;
+}
+
+/// Calls `visit` with every choice of every variable.
+template <typename Visit>
+void for_all_choices(const Energy& energy, Visit visit) {
+  std::vector<int> choice(energy.domain.size(), 0);
+  while (true) {
+    visit(choice);
+    size_t i = 0;
+    while (i < choice.size() && ++choice[i] == energy.domain[i]) choice[i++] = 0;
+    if (i == choice.size()) return;
+  }
+}
+
+Cost least_cost(const Energy& energy) {
+  Cost least = Cost::forbidden();
+  for_all_choices(energy, [&](const std::vector<int>& choice) {
+    least = std::min(least, cost_of(energy, choice));
+  });
+  return least;
+}
+
+TEST(Elimination, IsExactWhileTablesFit) {
+  for (uint32_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Random random(seed);
+    const Energy energy = random_energy(random);
+    const Minimum minimum = minimise(energy);
+    ASSERT_EQ(minimum.cost, cost_of(energy, minimum.choice));
+    ASSERT_EQ(minimum.cost, least_cost(energy));
+    ASSERT_TRUE(minimum.exact());
+  }
+}
+
+TEST(Elimination, BoundsTheMinimumWhereTablesDoNotFit) {
+  int exact = 0, inexact = 0;
+  for (uint32_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Random random(seed);
+    const Energy energy = random_energy(random);
+    const Cost least = least_cost(energy);
+    for (const size_t entries : {1, 4, 16}) {
+      const Minimum minimum = minimise(energy, entries);
+      ASSERT_EQ(minimum.cost, cost_of(energy, minimum.choice));
+      ASSERT_LE(minimum.bound.time_ps, least.time_ps);
+      ASSERT_LE(minimum.bound, least);
+      ASSERT_LE(least, minimum.cost);
+      ++(minimum.exact() ? exact : inexact);
+    }
+  }
+  EXPECT_GT(exact, 0);
+  EXPECT_GT(inexact, 0);
+}
+
+TEST(Elimination, ForbiddenChoicesAreAvoided) {
+  // Two variables that must be equal, one of which prefers 0 and the other, less strongly, 1.
+  const Cost no = Cost::forbidden();
+  const Energy energy{{2, 2},
+                      {{{0}, {{0}, {5}}}, {{1}, {{3}, {0}}}, {{0, 1}, {{0}, no, no, {0}}}}};
+  const Minimum minimum = minimise(energy);
+  EXPECT_EQ(minimum.choice, (std::vector{0, 0}));
+  EXPECT_EQ(minimum.cost, (Cost{3}));
+  EXPECT_TRUE(minimum.exact());
+}
+
+TEST(Elimination, SumsOfForbiddenCostsDoNotOverflow) {
+  const Cost no = Cost::forbidden();
+  Energy energy{{2}, {}};
+  for (int i = 0; i < 100; ++i) energy.factors.push_back({{0}, {no, {1}}});
+  const Minimum minimum = minimise(energy);
+  EXPECT_EQ(minimum.choice, (std::vector{1}));
+  EXPECT_EQ(minimum.cost, (Cost{100}));
+}
+
+TEST(Elimination, NothingToChoose) {
+  const Minimum minimum = minimise({{}, {{{}, {{7}}}}});
+  EXPECT_EQ(minimum.cost, (Cost{7}));
+  EXPECT_TRUE(minimum.exact());
+}
+
+TEST(Elimination, LongChainsAreLinear) {
+  Energy energy;
+  constexpr int kLength = 50'000;
+  for (int i = 0; i < kLength; ++i) energy.domain.push_back(3);
+  for (int i = 0; i + 1 < kLength; ++i) {
+    Factor factor{{i, i + 1}, {}};
+    for (int a = 0; a < 3; ++a)
+      for (int b = 0; b < 3; ++b) factor.table.push_back({a == b ? 0 : 1});
+    energy.factors.push_back(std::move(factor));
+  }
+  energy.factors.push_back({{0}, {{0}, {9}, {9}}});
+  energy.factors.push_back({{kLength - 1}, {{9}, {0}, {9}}});
+  const Minimum minimum = minimise(energy);
+  EXPECT_EQ(minimum.cost, (Cost{1}));
+  EXPECT_TRUE(minimum.exact());
+}
+
+}  // namespace
+}  // namespace layline

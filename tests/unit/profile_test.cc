@@ -1,0 +1,106 @@
+#include "targets/xnnpack/profile.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "targets/xnnpack/rules.h"
+
+namespace layline::xnnpack {
+namespace {
+
+constexpr std::string_view kText = R"({
+  "version": 1, "name": "n", "cpu": "c", "runtime": "r",
+  "call_ps": 1000,
+  "transpose": {"piece": 8, "read_ps": 1, "write_ps": 10, "matrix_ps": 100},
+  "run_ps": {"permute": [[8, 20], [16, 40], [32, 120]], "slice": [[4, 30]], "concat": [[4, 50]]}
+})";
+
+std::string replaced(std::string_view from, std::string_view to) {
+  std::string text(kText);
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+std::string error_of(std::string_view text) {
+  try {
+    parse_profile(text, "p.json");
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+int64_t permute_ps(const MoveCosts& moves, const Shape& shape, const std::vector<int>& order) {
+  return move_cost(moves, Relayout::permute(shape, order), DType::f32).time_ps;
+}
+
+TEST(Profile, IsReadBackAsItWasWritten) {
+  const Profile profile = parse_profile(kText, "p.json");
+  const Profile again = parse_profile(to_json(profile), "p.json");
+  EXPECT_EQ(again.name, "n");
+  EXPECT_EQ(again.cpu, "c");
+  EXPECT_EQ(again.runtime, "r");
+  EXPECT_EQ(again.moves, profile.moves);
+}
+
+TEST(Profile, TheDefaultIsValidAndWhatRulesUse) {
+  EXPECT_EQ(default_profile().moves.call_ps, rules().orders.moves.call_ps);
+  EXPECT_FALSE(default_profile().name.empty());
+}
+
+TEST(Profile, ErrorsSayWhereAndWhat) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"", "p.json: not a cost profile"},
+      {"[]", "/version"},
+      {"{\"version\": 1}", "/name must be a string"},
+      {replaced("\"version\": 1", "\"version\": 2"), "version 2; this layline reads version 1"},
+      {replaced("\"piece\": 8", "\"piece\": 0"), "/transpose/piece must be an integer from 1"},
+      {replaced("\"call_ps\": 1000", "\"call_ps\": -1"), "/call_ps must be an integer from 0"},
+      {replaced("\"call_ps\": 1000", "\"call_ps\": 1.5"), "/call_ps"},
+      {replaced("\"call_ps\": 1000", "\"call_ps\": 1e300"), "/call_ps"},
+      {replaced("[[4, 30]]", "[]"), "/run_ps/slice must be a list"},
+      {replaced("[[4, 30]]", "[[4]]"), "/run_ps/slice/0 must be"},
+      {replaced("[[4, 30]]", "[[4, \"x\"]]"), "/run_ps/slice/0/1 must be an integer"},
+      {replaced("[16, 40]", "[8, 40]"), "/run_ps/permute/1 must be a longer run"},
+      {replaced("[16, 40]", "[16, 10]"), "no cheaper"},
+  };
+  for (const auto& [text, words] : cases)
+    EXPECT_NE(error_of(text).find(words), std::string::npos) << words << "\n" << error_of(text);
+}
+
+TEST(RunCosts, AreLinearBetweenPointsAndProportionalBeyond) {
+  const RunCosts runs = parse_profile(kText, "p.json").moves.permute;
+  EXPECT_EQ(runs.ps(1), 20);
+  EXPECT_EQ(runs.ps(8), 20);
+  EXPECT_EQ(runs.ps(12), 30);
+  EXPECT_EQ(runs.ps(16), 40);
+  EXPECT_EQ(runs.ps(24), 80);
+  EXPECT_EQ(runs.ps(64), 240);
+  EXPECT_EQ(runs.copy_ps(64, 16), 160);
+  EXPECT_EQ(runs.copy_ps(0, 0), 0);
+}
+
+TEST(MoveCost, CountsRunsWhereTheInnermostStays) {
+  const MoveCosts moves = parse_profile(kText, "p.json").moves;
+  EXPECT_EQ(permute_ps(moves, {3, 5, 4}, {1, 0, 2}), 1000 + 15 * 40);
+}
+
+TEST(MoveCost, CountsPiecesWhereTheInnermostMoves) {
+  const MoveCosts moves = parse_profile(kText, "p.json").moves;
+  // Seven matrices; 14 rows of 20 elements are read, 140 rows of 2 elements are written.
+  EXPECT_EQ(permute_ps(moves, {7, 2, 20}, {0, 2, 1}), 1000 + 14 * 3 * 1 + 140 * 10 + 7 * 100);
+}
+
+TEST(MoveCost, IsNothingForViewsAndNeverOverflows) {
+  const MoveCosts moves = parse_profile(kText, "p.json").moves;
+  EXPECT_EQ(permute_ps(moves, {7, 1, 20}, {1, 0, 2}), 0);
+  const int64_t large = int64_t{1} << 29;
+  const Cost cost =
+      move_cost(moves, Relayout::permute({large, large}, std::vector{1, 0}), DType::f32);
+  EXPECT_GT(cost.time_ps, 0);
+  EXPECT_FALSE((cost + cost).is_forbidden());
+}
+
+}  // namespace
+}  // namespace layline::xnnpack
