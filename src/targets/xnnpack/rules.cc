@@ -47,6 +47,12 @@ Cost slice_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves
   return {};
 }
 
+/// The runtime gathers with a list of indices, or rows of a matrix.
+Cost gather_cost(const LoopOrder& order) {
+  const bool rows = std::get<AxisAttrs>(order.attributes).axis == 0 && order.operands[0].target().size() == 2;
+  return rows || order.operands[1].target().size() == 1 ? Cost{} : Cost::forbidden();
+}
+
 /// A copy in short runs is a permute in disguise, and pays for it.
 Cost node_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves) {
   switch (node.op()) {
@@ -56,6 +62,8 @@ Cost node_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves)
       return concat_cost(node, order, moves);
     case Op::slice:
       return slice_cost(node, order, moves);
+    case Op::gather:
+      return gather_cost(order);
     default:
       return {};
   }
