@@ -55,6 +55,8 @@ class RandomGraph {
     bool exact;
   };
 
+  static constexpr int64_t kMostElements = 3000;
+
   int64_t between(int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random_);
   }
@@ -67,6 +69,7 @@ class RandomGraph {
     if (chance(2)) return {between(1, 2), size(), between(2, 6), between(2, 6)};  // an image
     Shape shape;
     for (int64_t rank = between(1, 4); rank > 0; --rank) shape.push_back(size());
+    if (element_count(shape).value() > kMostElements) shape.pop_back();
     return shape;
   }
   Tensor random_tensor(const Shape& shape, double low, double high) {
@@ -93,7 +96,7 @@ class RandomGraph {
 
   void add(Value* value, Known known) {
     if (known_.contains(value)) return;
-    if (element_count(value->shape()).value() > 3000 || value->shape().size() > 6) return;
+    if (element_count(value->shape()).value() > kMostElements || value->shape().size() > 6) return;
     known_.emplace(value, known);
     if (known.bound > 30) {
       // Sums and products stay small: errors can be told from rounding.

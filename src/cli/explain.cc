@@ -98,8 +98,9 @@ void explain(const ExplainArguments& arguments) {
 
 void add_explain_command(CLI::App& app) {
   auto arguments = std::make_shared<ExplainArguments>();
-  CLI::App* command = app.add_subcommand(
-      "explain", "Tells why each permute is there, and why an op is not delegated.");
+  CLI::App* command =
+      app.add_subcommand("explain", "Tell why each permute is there, and what is not delegated")
+          ->group("Commands");
   command->add_option("MODEL", arguments->model, "a .pt2 archive, or a graph in text form")
       ->required();
   command->add_option("--why", arguments->why,

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int64_t kElement = 4;                // everything is measured in f32
 constexpr int64_t kRunTestBytes = 256 * 1024;  // source and result fit the second-level cache
-constexpr int64_t kCallsOfChain = 9;
+constexpr int64_t kNodesOfChain = 9;
 constexpr int64_t kRunBytes[] = {4, 8, 16, 32, 64, 128, 256, 1024, 4096};
 constexpr int64_t kPieces[] = {4, 8, 16, 32};
 constexpr int kFitRounds = 1000;
@@ -56,13 +56,13 @@ Value* input(Graph& graph, const std::string& name, const Shape& shape) {
   return graph.add_input(name, {DType::f32, shape});
 }
 
-Case chain(int64_t calls) {
+/// Nodes that have next to nothing to do.
+Case chain(int64_t nodes) {
   Graph graph("forward");
   Value* x = input(graph, "x", {4, 4});
-  for (int64_t i = 0; i < calls; ++i) x = builder(graph).add(Op::neg, {x});
+  for (int64_t i = 0; i < nodes; ++i) x = builder(graph).add(Op::neg, {x});
   graph.add_output("y", x);
-  return make_case(fmt::format("{} nodes", calls), std::move(graph),
-                   [calls](const MoveCosts& costs) { return calls * costs.call_ps; });
+  return make_case("nodes", std::move(graph), nullptr);
 }
 
 Case permute(std::string name, const Shape& from, const std::vector<int>& order) {
@@ -109,9 +109,9 @@ struct Transpose {
 
 std::vector<Transpose> transposes() {
   std::vector<Transpose> all;
-  const std::pair<int64_t, int64_t> images[] = {{3, 224 * 224}, {3, 112 * 112}, {16, 112 * 112},
-                                                {24, 56 * 56},  {58, 28 * 28},  {64, 56 * 56},
-                                                {96, 28 * 28},  {256, 14 * 14}, {512, 7 * 7}};
+  const std::pair<int64_t, int64_t> images[] = {
+      {3, 224 * 224}, {3, 112 * 112}, {16, 112 * 112}, {24, 56 * 56}, {58, 28 * 28},  {64, 56 * 56},
+      {32, 7 * 7},    {16, 7 * 7},    {64, 4 * 4},     {96, 28 * 28}, {256, 14 * 14}, {512, 7 * 7}};
   for (const auto& [channels, pixels] : images) {
     all.push_back({"to channels-last", {channels, pixels}, {1, 0}});
     all.push_back({"from channels-last", {pixels, channels}, {1, 0}});
@@ -129,8 +129,8 @@ std::vector<Transpose> transposes() {
   return all;
 }
 
-/// How many pieces are read and written, and how many matrices: the model's own count.
-using Work = std::array<double, 3>;
+/// How many pieces are read and written, how many matrices, how many calls: the model's own count.
+using Work = std::array<double, 4>;
 
 Work work_of(const Case& transpose, int64_t piece) {
   MoveCosts costs;
@@ -140,6 +140,7 @@ Work work_of(const Case& transpose, int64_t piece) {
     costs.read_ps = i == 0;
     costs.write_ps = i == 1;
     costs.matrix_ps = i == 2;
+    costs.call_ps = i == 3;
     work[i] = static_cast<double>(transpose.predict_ps(costs));
   }
   return work;
@@ -152,16 +153,14 @@ struct RunCase {
 };
 
 struct Measurements {
-  Case one_call = chain(1);
-  Case many_calls = chain(kCallsOfChain);
+  Case one_node = chain(1);
+  Case many_nodes = chain(kNodesOfChain);
   std::vector<Case> transposes;
   std::vector<RunCase> permutes, slices, concats;
   std::vector<Case> checks;  // not fitted
 
   template <typename Visit>
   void each(Visit visit) {
-    visit(one_call);
-    visit(many_calls);
     for (Case& one : transposes) visit(one);
     for (auto* group : {&permutes, &slices, &concats})
       for (RunCase& run : *group) visit(run.of);
@@ -198,21 +197,20 @@ Measurements plan() {
 
 /// The least time of each case, by turns.
 void measure(Measurements& all, const BenchOptions& options) {
+  std::vector<Case*> cases = {&all.one_node, &all.many_nodes};
+  all.each([&](Case& one) { cases.push_back(&one); });
   std::vector<BenchSubject> subjects;
-  std::vector<Case*> cases;
-  all.each([&](Case& one) {
-    cases.push_back(&one);
+  for (const Case* one : cases)
     subjects.push_back(
-        {one.name, [&one] { return LoadedProgram::from_bytes(one.program, one.name); }});
-  });
+        {one->name, [one] { return LoadedProgram::from_bytes(one->program, one->name); }});
   const BenchReport report = bench(subjects, options);
   for (size_t i = 0; i < cases.size(); ++i)
     cases[i]->measured_ps = report.programs[i].latency_ms.min * 1e9;
   // Entering and leaving the delegate is no part of any node.
-  const double call_ps =
-      (all.many_calls.measured_ps - all.one_call.measured_ps) / (kCallsOfChain - 1);
-  const double border_ps = all.one_call.measured_ps - call_ps;
-  for (Case* one : cases) one->measured_ps = std::max(one->measured_ps - border_ps, 0.0);
+  const double node_ps =
+      (all.many_nodes.measured_ps - all.one_node.measured_ps) / (kNodesOfChain - 1);
+  const double border_ps = all.one_node.measured_ps - node_ps;
+  for (Case* one : cases) one->measured_ps = std::max(one->measured_ps - border_ps, 1.0);
 }
 
 double dot(const Work& a, const Work& b) {
@@ -243,9 +241,8 @@ void fit_transposes(const std::vector<Case>& cases, MoveCosts& costs) {
   for (const int64_t piece : kPieces) {
     std::vector<Work> work;  // for each unit of measured time
     for (const Case& one : cases) {
-      const double moved_ps = std::max(one.measured_ps - static_cast<double>(costs.call_ps), 1.0);
       work.push_back(work_of(one, piece));
-      for (double& count : work.back()) count /= moved_ps;
+      for (double& count : work.back()) count /= one.measured_ps;
     }
     const Work rates = least_squares(work);
     double squares = 0;
@@ -256,6 +253,7 @@ void fit_transposes(const std::vector<Case>& cases, MoveCosts& costs) {
     costs.read_ps = std::llround(rates[0]);
     costs.write_ps = std::llround(rates[1]);
     costs.matrix_ps = std::llround(rates[2]);
+    costs.call_ps = std::llround(rates[3]);
   }
 }
 
@@ -274,12 +272,19 @@ RunCosts fit_runs(const std::vector<RunCase>& cases, int64_t call_ps) {
 
 MoveCosts fit(const Measurements& all) {
   MoveCosts costs;
-  costs.call_ps = std::llround(all.many_calls.measured_ps / kCallsOfChain);
   fit_transposes(all.transposes, costs);
   costs.permute = fit_runs(all.permutes, costs.call_ps);
   costs.slice = fit_runs(all.slices, costs.call_ps);
   costs.concat = fit_runs(all.concats, costs.call_ps);
   return costs;
+}
+
+/// Of the permutes that the fit cannot meet exactly.
+int64_t mean_error_ps(const std::vector<Case>& cases, const MoveCosts& costs) {
+  double sum = 0;
+  for (const Case& one : cases)
+    sum += std::abs(static_cast<double>(one.predict_ps(costs)) - one.measured_ps);
+  return std::llround(sum / static_cast<double>(cases.size()));
 }
 
 std::string table(Measurements& all, const MoveCosts& costs) {
@@ -307,23 +312,26 @@ std::string cpu_name() {
 
 struct TuneArguments {
   std::string output = "profile.json";
-  size_t iterations = 500;
+  unsigned threads = 1;
+  size_t iterations = 1000;
 };
 
 void run_tune(const TuneArguments& arguments) {
   OutputFile file(arguments.output);  // first: a wrong path is better known before the measuring
   Measurements all = plan();
   BenchOptions options;
-  options.threads = 1;
+  options.threads = arguments.threads;
   options.iterations = arguments.iterations;
   measure(all, options);
+  const MoveCosts costs = fit(all);
   const xnnpack::Profile profile = {.name = std::filesystem::path(arguments.output).stem(),
                                     .cpu = cpu_name(),
                                     .runtime = "executorch " LAYLINE_EXECUTORCH_VERSION,
-                                    .moves = fit(all)};
+                                    .margin_ps = mean_error_ps(all.transposes, costs),
+                                    .moves = costs};
   file.write(xnnpack::to_json(profile));
   file.commit();
-  write_stdout(table(all, profile.moves) +
+  write_stdout(table(all, costs) +
                fmt::format("{}: what 'layline compile --profile' takes\n", arguments.output));
 }
 
@@ -337,13 +345,18 @@ void add_tune_command(CLI::App& app) {
       ->add_option("-o", arguments->output, "The cost profile to write; without it, profile.json")
       ->option_text("FILE");
   command
+      ->add_option("--threads", arguments->threads,
+                   "Without it, 1: kernels that move data gain alike from more")
+      ->option_text("N")
+      ->check(CLI::Range(1u, std::numeric_limits<unsigned>::max()));
+  command
       ->add_option("--iterations", arguments->iterations,
-                   "Timed runs of each kernel; without it, 500")
+                   "Timed runs of each kernel; without it, 1000")
       ->option_text("N")
       ->check(CLI::Range(size_t{1}, size_t{1'000'000}));
   command->footer(
-      "Times permutes, slices and concats of the runtime on one thread and fits the costs by\n"
-      "which 'compile' chooses layouts. The table shows how well they fit. Run it on the device\n"
+      "Times permutes, slices and concats of the runtime and fits the costs by which\n"
+      "'compile' chooses layouts. The table shows how well they fit. Run it on the device\n"
       "that is compiled for, while it does nothing else.\n"
       "\n"
       "Example:\n"

@@ -123,7 +123,17 @@ Constant Constant::scaled_rows(std::span<const float> factors) const {
                      shape()[0] == Dim(static_cast<int64_t>(factors.size())),
                  "{} factors for the rows of {}", factors.size(), to_string(shape()));
   // The factors apply to what is stored, so the rows must be rows there too.
-  Constant result = keeps_rows(pending_, shape()[0]) ? *this : owned(dtype_, shape(), bytes());
+  const bool same_rows =
+      keeps_rows(pending_, shape()[0]) && (!row_factors_ || row_factors_->size() == factors.size());
+  Constant result = same_rows ? *this : owned(dtype_, shape(), bytes());
+  // And they are its leading axis, as row_factors() says, whatever other view it was stored in.
+  const Shape stored = result.pending_.source();
+  if (!stored_.empty() && (stored.empty() || stored[0] != shape()[0])) {
+    const Shape rows = {shape()[0], *divide(element_count(shape()), shape()[0])};
+    const auto composed = Relayout::view(rows, stored).then(result.pending_);
+    LAYLINE_ASSERT(composed, "a view before {} is one relayout", to_string(result.pending_));
+    result.pending_ = *composed;
+  }
   std::vector<float> product(factors.begin(), factors.end());
   for (size_t i = 0; i < product.size() && result.row_factors_; ++i)
     product[i] *= (*result.row_factors_)[i];

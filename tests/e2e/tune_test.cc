@@ -69,8 +69,8 @@ TEST_F(Tune, ABadProfileIsRefused) {
 TEST_F(Tune, CostsDecideWhatIsPermuted) {
   xnnpack::Profile profile = xnnpack::default_profile();
   const auto permutes = [&](int64_t run_ps) {
-    profile.moves.slice.points = {{4, run_ps}};
-    profile.moves.concat.points = {{4, run_ps}};
+    profile.moves.slice.points = {{4, run_ps}, {1'000'000'000, run_ps}};
+    profile.moves.concat.points = profile.moves.slice.points;
     std::ofstream(file("costs.json")) << xnnpack::to_json(profile);
     CompileOptions options;
     options.profile = file("costs.json");

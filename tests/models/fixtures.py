@@ -18,6 +18,7 @@ import export
 import layers
 import networks
 import operands
+import sequences
 import shapes
 import yardstick
 from cases import CASES

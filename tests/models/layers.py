@@ -380,3 +380,16 @@ class Norms(Branches):
             nn.InstanceNorm2d(6, affine=True),
             nn.RMSNorm(4, eps=1e-6),
         )
+
+
+@case("conv3d", randn((2, 4, 5, 6, 7)), ALL_VARIANTS, expect="conv3d.default conv3d.padding")
+class Conv3d(Branches):
+    def __init__(self):
+        super().__init__(
+            nn.Conv3d(4, 3, 1),
+            nn.Conv3d(4, 6, 3, padding=1, groups=2),
+            nn.Conv3d(4, 4, (2, 3, 1), stride=(2, 1, 3), bias=False),
+            nn.Conv3d(4, 4, 3, padding=2, dilation=2, groups=4),
+            nn.Conv3d(4, 5, (3, 1, 2), padding="same"),
+            nn.Sequential(nn.Conv3d(4, 5, 2, stride=2, padding=1), nn.ReLU6()),
+        )

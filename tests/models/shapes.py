@@ -149,6 +149,29 @@ class Gather(nn.Module):
 
 
 @case(
+    "scatter",
+    lambda: (torch.randn(3, 4, 5), torch.tensor([[2, 0, 1, -1]]), torch.tensor([[3], [-2]])),
+    expect="index_put.default index_put_.default scatter.src",
+)
+class Scatter(nn.Module):
+    def forward(self, x, i, j):
+        y = x.clone()
+        y[:, 1] = 7
+        y[1, [0, 2]] = x[0, :2] * 2
+        put = torch.ops.aten.index_put
+        places = i.abs().view(1, 4, 1)
+        return (
+            y,
+            torch.index_put(x, (torch.tensor([2, 0]),), x[:2] * 2),
+            put(x, [None, i[0]], x[:, :, :1] * 2),
+            put(x, [torch.tensor([0, 2]), None, j[:, 0]], torch.tensor(3.0)),
+            put(x, [None, i, j], x[:, :1, :4] * 2),
+            torch.scatter(x, 0, places, x * 2),
+            torch.scatter(x, 2, torch.tensor([[[4, 1]]]), x),
+        )
+
+
+@case(
     "reductions",
     randn((2, 3, 4, 5)),
     DECOMPOSED,

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kText = R"({
   "version": 1, "name": "n", "cpu": "c", "runtime": "r",
-  "call_ps": 1000,
+  "margin_ps": 7, "call_ps": 1000,
   "transpose": {"piece": 8, "read_ps": 1, "write_ps": 10, "matrix_ps": 100},
   "run_ps": {"permute": [[8, 20], [16, 40], [32, 120]], "slice": [[4, 30]], "concat": [[4, 50]]}
 })";
@@ -41,11 +41,13 @@ TEST(Profile, IsReadBackAsItWasWritten) {
   EXPECT_EQ(again.name, "n");
   EXPECT_EQ(again.cpu, "c");
   EXPECT_EQ(again.runtime, "r");
+  EXPECT_EQ(again.margin_ps, 7);
   EXPECT_EQ(again.moves, profile.moves);
 }
 
 TEST(Profile, TheDefaultIsValidAndWhatRulesUse) {
-  EXPECT_EQ(default_profile().moves.call_ps, rules().orders.moves.call_ps);
+  EXPECT_EQ(default_profile().moves.call_ps + default_profile().margin_ps,
+            rules().orders.moves.call_ps);
   EXPECT_FALSE(default_profile().name.empty());
 }
 

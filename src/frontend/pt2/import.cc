@@ -281,7 +281,9 @@ class Importer {
     const OpRule* rule = rule_for(node, in_place);
     lift_operands(node);
     Call call(graph_, program_.graph, node, env_, symbols_, origin_of(node, first_output(node)));
+    const layline::Node* last = graph_.last();
     import_with(*rule, call);
+    if (is_view_rule(*rule)) permutes_in_model_ += moves_after(last);
 
     std::vector<std::string_view> names;
     for (const Argument& output : node.outputs) {

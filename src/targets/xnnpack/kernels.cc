@@ -268,8 +268,15 @@ void avg_pool(DelegateBuilder& delegate, const Node& node) {
                             range(attrs.bounds)});
 }
 
+/// Over both spatial axes, or over one if the other has size 1.
 std::string refuse_mean(const Node& node) {
-  return node.operand(0)->shape().size() == 4 && node.attrs<AxesAttrs>().axes == Ints{1, 2}
+  const Shape& shape = node.operand(0)->shape();
+  const Ints& axes = node.attrs<AxesAttrs>().axes;
+  const bool spatial = std::ranges::all_of(axes, [](int64_t axis) { return axis == 1 || axis == 2; });
+  auto covered = [&](int64_t axis) {
+    return shape[static_cast<size_t>(axis)].is_one() || std::ranges::find(axes, axis) != axes.end();
+  };
+  return shape.size() == 4 && spatial && covered(1) && covered(2)
              ? ""
              : "XNNPACK averages over the spatial axes of [N,H,W,C] only";
 }

@@ -75,6 +75,7 @@ TargetRules rules(const Profile& profile) {
   TargetRules rules = {
       .orders = {.moves = profile.moves, .most_axes = kMostAxes, .node_cost = node_cost},
       .legalise = legalise};
+  rules.orders.moves.call_ps += profile.margin_ps;
   rules.orders.moves.most_factors = kMostAxes;
   return rules;
 }

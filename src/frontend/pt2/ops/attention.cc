@@ -1,6 +1,7 @@
 // Scaled dot-product attention, written out: softmax(q k^T * scale + mask) v.
 #include <cmath>
 
+#include "base/checked.h"
 #include "frontend/pt2/ops/rules.h"
 #include "ir/tensor.h"
 
@@ -9,6 +10,8 @@ namespace {
 
 /// Finite, so that a row without any key gives no NaN, and small enough for exp to give 0.
 double lowest(DType dtype) { return dtype == DType::f16 ? -65504.0 : -1e30; }
+
+constexpr int64_t kMostMaskElements = 1 << 28;
 
 /// What to add to the scores, and what to multiply the probabilities with: a query that may look at
 /// no key gets zeros from torch. Constant masks make constants of both.
@@ -21,11 +24,14 @@ struct Mask {
 Mask causal(const Call& call, DType dtype, const Dim& queries, const Dim& keys) {
   if (!queries.is_static() || !keys.is_static())
     call.fail("causal attention over a dynamic length is not supported");
+  const auto elements = checked_mul(queries.value(), keys.value());
+  if (!elements || *elements > kMostMaskElements)
+    call.fail("a causal mask of {} by {} is too large", queries.value(), keys.value());
   Tensor mask({dtype, {queries, keys}});
   for (int64_t i = 0; i < queries.value(); ++i)
     for (int64_t j = i + 1; j < keys.value(); ++j) mask.set(i * keys.value() + j, lowest(dtype));
-  return {call.constant(Constant::owned(dtype, {queries, keys},
-                                        {mask.bytes().begin(), mask.bytes().end()})),
+  return {call.constant(
+              Constant::owned(dtype, {queries, keys}, {mask.bytes().begin(), mask.bytes().end()})),
           nullptr};
 }
 
@@ -45,8 +51,8 @@ Mask given(const Call& call, Value* mask, DType dtype) {
   return {addend, call.convert(call.add(Op::reduce_any, {visible}, keys), dtype)};
 }
 
-/// [..., heads, rows, width] as [..., groups, heads / groups, rows, width]; a mask with one head, or
-/// without that axis, stays broadcast.
+/// [..., heads, rows, width] as [..., groups, heads / groups, rows, width]; a mask with one head,
+/// or without that axis, stays broadcast.
 Value* grouped(const Call& call, Value* x, const Dim& groups) {
   Shape shape = x->shape();
   if (shape.size() < 3) return x;
@@ -91,8 +97,8 @@ void attention(Call& call) {
   if (mask.addend != nullptr) scores = call.binary(Op::add, scores, mask.addend);
   Value* weights = call.add(Op::softmax, {scores}, AxisAttrs{scores->type().rank() - 1});
   if (mask.keep != nullptr) weights = call.binary(Op::mul, weights, mask.keep);
-  call.result(call.view(call.add(Op::matmul, {weights, value}, MatmulAttrs{}),
-                        call.recorded().shape));
+  call.result(
+      call.view(call.add(Op::matmul, {weights, value}, MatmulAttrs{}), call.recorded().shape));
 }
 
 constexpr OpRule kRules[] = {

@@ -155,7 +155,8 @@ void scatter(Call& call) {
   Value* index = call.tensor("index");
   Value* source = call.convert(call.tensor("src"), x->dtype());
   const Shape shape = x->shape();
-  if (shape.empty()) x = call.view(x, {1}), index = call.view(index, {1}), source = call.view(source, {1});
+  for (Value** operand : {&x, &index, &source})
+    if ((*operand)->shape().empty()) *operand = call.view(*operand, {1});
   if (source->shape().size() != index->shape().size())
     call.fail("the source is {}, the index {}", to_string(source->type()), to_string(index->type()));
   for (size_t a = 0; a < index->shape().size(); ++a)

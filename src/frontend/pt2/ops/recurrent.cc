@@ -1,11 +1,13 @@
-// Recurrent layers, unrolled: the inputs of all steps go through one linear, then step follows step.
-// Time is the axis that the model has it on, so a batch-first model needs no transpose.
+// Recurrent layers, unrolled: the inputs of all steps go through one linear, then step follows
+// step. Time is the axis that the model has it on, so a batch-first model needs no transpose.
 #include <limits>
 
 #include "frontend/pt2/ops/rules.h"
 
 namespace layline::pt2 {
 namespace {
+
+constexpr int64_t kMostSteps = 1 << 16;  // over all layers: ten to twenty ops each
 
 /// What one step of a layer computes: h, and for an LSTM the cell c.
 struct State {
@@ -29,7 +31,11 @@ Value* linear(const Call& call, Value* x, Value* weight, Value* bias) {
 }
 
 Value* gate(const Call& call, Value* gates, int64_t index, int64_t count) {
-  const int64_t size = gates->shape().back().value() / count;
+  const auto parts = divide(gates->shape().back(), count);
+  if (!parts || !parts->is_static())
+    call.fail("a weight has {} rows, expected {} gates of equal size",
+              to_string(gates->shape().back()), count);
+  const int64_t size = parts->value();
   return call.slice(gates, gates->type().rank() - 1, index * size, size);
 }
 
@@ -45,7 +51,8 @@ struct Kind {
 };
 
 State lstm_step(const Call& call, Value* from_input, const State& before, const Weights& weights) {
-  Value* gates = call.binary(Op::add, from_input, linear(call, before.hidden, weights.hidden, nullptr));
+  Value* gates =
+      call.binary(Op::add, from_input, linear(call, before.hidden, weights.hidden, nullptr));
   Value* input = sigmoid(call, gate(call, gates, 0, 4));
   Value* forget = sigmoid(call, gate(call, gates, 1, 4));
   Value* update = tanh(call, gate(call, gates, 2, 4));
@@ -61,12 +68,14 @@ State lstm_step(const Call& call, Value* from_input, const State& before, const 
 State gru_step(const Call& call, Value* from_input, const State& before, const Weights& weights) {
   Value* from_hidden = linear(call, before.hidden, weights.hidden, weights.hidden_bias);
   auto sum = [&](int64_t index) {
-    return call.binary(Op::add, gate(call, from_input, index, 3), gate(call, from_hidden, index, 3));
+    return call.binary(Op::add, gate(call, from_input, index, 3),
+                       gate(call, from_hidden, index, 3));
   };
   Value* reset = sigmoid(call, sum(0));
   Value* keep = sigmoid(call, sum(1));
-  Value* update = tanh(call, call.binary(Op::add, gate(call, from_input, 2, 3),
-                                         call.binary(Op::mul, reset, gate(call, from_hidden, 2, 3))));
+  Value* update =
+      tanh(call, call.binary(Op::add, gate(call, from_input, 2, 3),
+                             call.binary(Op::mul, reset, gate(call, from_hidden, 2, 3))));
   Value* difference = call.binary(Op::sub, before.hidden, update);
   return {call.binary(Op::add, update, call.binary(Op::mul, keep, difference)), nullptr};
 }
@@ -162,8 +171,12 @@ class Layers {
           (states->shape().size() != 3 || states->shape()[0] != Dim(layers_ * directions_)))
         call_.fail("the initial state is {}, expected {} rows", to_string(states->type()),
                    layers_ * directions_);
-    if (!x_->shape()[static_cast<size_t>(time_)].is_static())
+    const Dim steps = x_->shape()[static_cast<size_t>(time_)];
+    if (!steps.is_static())
       call_.fail("the number of steps is dynamic, which is not supported; export a fixed length");
+    if (steps.value() > kMostSteps / (layers_ * directions_))
+      call_.fail("{} steps are too many to unroll; run shorter pieces and carry the state over",
+                 steps.value());
     const auto count = static_cast<int64_t>(parameters_.size());
     per_layer_ = count / (layers_ * directions_);
     const int64_t plain = call_.flag("has_biases", true) ? 4 : 2;
