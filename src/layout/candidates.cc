@@ -148,9 +148,11 @@ class Finder {
   void offer(int node, int port, const Relayout& relayout) {
     const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
     if (!is_movable(placed)) return;
-    // What an order was made from comes back from its ports' values: it is known already.
-    for (const LoopOrder& order : placed.orders)
-      if (at_port(order, port).moves_like(relayout)) return;
+    // What an order was made from comes back from its ports' values: it is known already. But a
+    // contraction has several orders that agree at one port.
+    if (info(placed.node->op()).op_class != OpClass::contraction)
+      for (const LoopOrder& order : placed.orders)
+        if (at_port(order, port).moves_like(relayout)) return;
     for (LoopOrder& order : cross(*placed.node, port, relayout)) add_order(node, std::move(order));
   }
 

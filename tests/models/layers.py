@@ -393,3 +393,16 @@ class Conv3d(Branches):
             nn.Conv3d(4, 5, (3, 1, 2), padding="same"),
             nn.Sequential(nn.Conv3d(4, 5, 2, stride=2, padding=1), nn.ReLU6()),
         )
+
+
+@case("pool3d", randn((2, 3, 5, 6, 7)), DECOMPOSED, expect="max_pool3d.default avg_pool3d.default")
+class Pool3d(Branches):
+    def __init__(self):
+        super().__init__(
+            nn.MaxPool3d(2),
+            nn.MaxPool3d((3, 2, 1), stride=(1, 2, 1), padding=(1, 1, 0)),
+            nn.MaxPool3d(2, stride=1, dilation=2, ceil_mode=True),
+            nn.AvgPool3d(2),
+            nn.AvgPool3d(3, stride=2, padding=1),
+            nn.AvgPool3d((2, 3, 1), stride=1, padding=(1, 1, 0), count_include_pad=False),
+        )

@@ -37,7 +37,7 @@ Report sample() {
   report.ops = 7;
   report.delegates = 1;
   report.portable_ops = {{"argmax", 2, "XNNPACK has no such kernel"}};
-  report.permutes = {5, 1, 96, 96, true, {{"permute_3", "[1,2,3,4]", 96, {"conv", "output"}}}};
+  report.permutes = {2, 3, 1, 1, 96, 96, true, {{"permute_3", "[1,2,3,4]", 96, {"conv", "output"}}}};
   report.inputs = {{"x", "f32", {"s0", "3", "2*s1"}, {0, 2, 1}}};
   report.outputs = {{"y", "i64", {}, {}}};
   report.arena_bytes = 100;
@@ -61,8 +61,8 @@ TEST_F(ReportTest, HasTheKeysOfTheContract) {
                                                     "kernels", "backends", "methods", "passes"}));
   EXPECT_EQ(keys(report["portable_ops"].at(0)), (std::vector<std::string>{"op", "count", "why"}));
   EXPECT_EQ(keys(report["permutes"]),
-            (std::vector<std::string>{"source", "final", "bytes", "lower_bound_bytes", "optimal",
-                                      "survivors"}));
+            (std::vector<std::string>{"source", "implied", "absorbed", "final", "bytes",
+                                      "lower_bound_bytes", "optimal", "survivors"}));
   EXPECT_EQ(keys(report["permutes"]["survivors"].at(0)),
             (std::vector<std::string>{"node", "shape", "bytes", "forced_by"}));
   for (const char* side : {"inputs", "outputs"}) {
@@ -81,6 +81,7 @@ TEST_F(ReportTest, KeepsItsValues) {
   EXPECT_NEAR(double(report["compile_ms"]), 12.346, 1e-9);
   EXPECT_EQ(int64_t(report["ops"]), 7);
   EXPECT_EQ(int64_t(report["portable_ops"].at(0)["count"]), 2);
+  EXPECT_EQ(int64_t(report["permutes"]["implied"]), 3);
   EXPECT_TRUE(bool(report["permutes"]["optimal"]));
   EXPECT_EQ(std::string_view(report["permutes"]["survivors"].at(0)["forced_by"].at(1)), "output");
   EXPECT_EQ(int64_t(report["moves"]["slice"]["bytes"]), 10);

@@ -9,13 +9,10 @@
 #include "ir/builder.h"
 #include "ir/tensor.h"
 #include "targets/xnnpack/kernels.h"
+#include "targets/xnnpack/window_rules.h"
 
 namespace layline::xnnpack {
 namespace {
-
-/// What XNNPACK computes with. A rule that builds the op it rewrites must ask first, lest the new
-/// node be refused for its dtype and rewritten again.
-bool computes(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; }
 
 Value* scalar(const Builder& build, const Value* like, double value) {
   return build.scalar(like->dtype(), value);
@@ -193,87 +190,6 @@ Value* resize_nearest(const Builder& build, const Node& node) {
   Value* split = build.view(x, {shape[0], shape[1], 1, shape[2], 1, shape[3]});
   Value* repeated = build.expand(split, {shape[0], shape[1], tall, shape[2], wide, shape[3]});
   return build.view(repeated, node.result()->shape());
-}
-
-// --- windows -------------------------------------------------------------------------------------
-
-Shape with_unit_height(const Shape& shape) {  // [N, L, C] to [N, 1, L, C]
-  Shape result = shape;
-  result.insert(result.begin() + 1, Dim(1));
-  return result;
-}
-
-/// One spatial axis is two, the first of length 1.
-template <typename Attrs>
-Attrs two_axes(Attrs attrs) {
-  attrs.stride.insert(attrs.stride.begin(), 1);
-  attrs.dilation.insert(attrs.dilation.begin(), 1);
-  attrs.low.insert(attrs.low.begin(), 0);
-  attrs.high.insert(attrs.high.begin(), 0);
-  if constexpr (requires { attrs.extra; }) attrs.extra.insert(attrs.extra.begin(), 0);
-  if constexpr (requires { attrs.kernel; }) attrs.kernel.insert(attrs.kernel.begin(), 1);
-  return attrs;
-}
-
-template <typename Attrs>
-Value* one_spatial_axis(const Builder& build, const Node& node) {
-  if (node.operand(0)->shape().size() != 3) return nullptr;
-  std::vector<Value*> operands(node.operands().begin(), node.operands().end());
-  for (size_t i = 0; i < operands.size() && i < 2; ++i)
-    operands[i] = build.view(operands[i], with_unit_height(operands[i]->shape()));
-  Value* y = build.add(node.op(), std::move(operands), two_axes(node.attrs<Attrs>()));
-  return build.view(y, node.result()->shape());
-}
-
-/// Three spatial axes [N, D, H, W, C]: the sum over the window's depth of convolutions in the plane,
-/// each over the images of one tap, [N D', H, W, C].
-Value* conv_by_depth(const Builder& build, const Node& node) {
-  Value* x = node.operand(0);
-  const Value* weight = node.operand(1);
-  if (x->shape().size() != 5 || !constant_of(weight) || !computes(x->dtype())) return nullptr;
-  ConvAttrs attrs = node.attrs<ConvAttrs>();
-  const Bounds bounds = std::exchange(attrs.bounds, Bounds{});
-  if (attrs.low[0] > 0 || attrs.high[0] > 0) {
-    PadAttrs pad{Ints(5, 0), Ints(5, 0), PadMode::constant, 0};
-    pad.low[1] = attrs.low[0];
-    pad.high[1] = attrs.high[0];
-    x = build.add(Op::pad, {x}, std::move(pad));
-  }
-  const int64_t stride = attrs.stride[0], dilation = attrs.dilation[0];
-  for (Ints* list : {&attrs.stride, &attrs.dilation, &attrs.low, &attrs.high})
-    list->erase(list->begin());
-  const Shape& result = node.result()->shape();
-  const Shape planes = {x->shape()[0] * result[1], x->shape()[2], x->shape()[3], x->shape()[4]};
-  const Shape& window = weight->shape();
-  Value* sum = nullptr;
-  for (int64_t d = 0; d < window[1].value(); ++d) {
-    Value* images = build.view(build.slice(x, 1, d * dilation, result[1], stride), planes);
-    Value* tap = build.slice(node.operand(1), 1, d, 1);
-    std::vector<Value*> operands = {images,
-                                    build.view(tap, {window[0], window[2], window[3], window[4]})};
-    if (d == 0 && node.operand_count() > 2) operands.push_back(node.operand(2));
-    Value* part = build.add(Op::conv, std::move(operands), attrs);
-    sum = sum ? build.binary(Op::add, sum, part) : part;
-  }
-  if (!bounds.unbounded()) sum = build.clamp(sum, bounds.min, bounds.max);
-  return build.view(sum, result);
-}
-
-Value* conv(const Builder& build, const Node& node) {
-  if (Value* y = one_spatial_axis<ConvAttrs>(build, node)) return y;
-  return conv_by_depth(build, node);
-}
-
-Value* pool(const Builder& build, const Node& node) {
-  if (Value* y = one_spatial_axis<PoolAttrs>(build, node)) return y;
-  const auto& attrs = node.attrs<PoolAttrs>();
-  const bool one_by_one = std::ranges::all_of(attrs.kernel, [](int64_t k) { return k == 1; });
-  const bool padded = std::ranges::any_of(attrs.low, [](int64_t p) { return p > 0; });
-  if (!one_by_one || padded || !attrs.bounds.unbounded()) return nullptr;
-  SliceAttrs every{Ints(node.result()->shape().size(), 0), node.result()->shape(),
-                   Ints(node.result()->shape().size(), 1)};
-  std::ranges::copy(attrs.stride, every.step.begin() + 1);
-  return build.add(Op::slice, {node.operand(0)}, std::move(every));
 }
 
 // --- reductions ----------------------------------------------------------------------------------
@@ -454,10 +370,10 @@ constexpr Rule kRules[] = {
     {Op::pad, pad},
     {Op::roll, roll},
     {Op::resize, resize_nearest},
-    {Op::conv, conv},
-    {Op::conv_transpose, one_spatial_axis<ConvTransposeAttrs>},
-    {Op::max_pool, pool},
-    {Op::avg_pool, pool},
+    {Op::conv, legal_conv},
+    {Op::conv_transpose, legal_conv_transpose},
+    {Op::max_pool, legal_pool},
+    {Op::avg_pool, legal_pool},
     {Op::reduce_mean, reduce_mean},
     {Op::reduce_sum, reduce_sum},
     {Op::reduce_max, reduce_max},
