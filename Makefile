@@ -1,11 +1,13 @@
 # `make` builds the command at build/layline; `make help` lists the rest.
 JOBS ?= $(shell nproc)
+GRAPHS ?= 5000
+SEED ?= $(shell date +%s)
 
 # cmake, ninja, lit and filecheck of .venv come before the system's.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test asan debug bench docs micro-bench zoo zoo-check format lint clean setup help
+.PHONY: build demo test fuzz-graphs asan debug bench docs micro-bench zoo zoo-check format lint clean setup help
 
 build: setup build/build.ninja ## compile layline: build/layline
 	cmake --build build -j $(JOBS)
@@ -15,6 +17,10 @@ demo: build ## compile a small model, run it on ExecuTorch, compare with torch
 
 test: build ## every test
 	ctest --preset release -j $(JOBS)
+
+fuzz-graphs: build ## GRAPHS=5000 random graphs from SEED=... through the compiler and the runtime
+	LAYLINE_SEED=$(SEED) LAYLINE_GRAPHS=$(GRAPHS) build/tests/layline_e2e_tests \
+	  --gtest_filter='RandomGraphs.*'
 
 asan: setup build-asan/build.ninja ## every test again, under address and undefined-behaviour sanitizers
 	cmake --build build-asan -j $(JOBS)

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "base/error.h"
+#include "layout/joint_order.h"
 
 namespace layline {
 namespace {
@@ -131,29 +132,69 @@ class Finder {
     return !node.node->is(Op::relayout) && node.orders.size() < kMostOrders;
   }
 
-  /// Lets the producer and the readers of a value try one of its forms.
+  /// Lets the producer and the readers of a value try one of its forms. Those that it comes from
+  /// know it: nothing is composed for them.
   void offer(int value, int form) {
     const Relayout relayout = problem_.values[static_cast<size_t>(value)].forms[static_cast<size_t>(form)];
     const int producer = problem_.values[static_cast<size_t>(value)].producer;
-    if (producer >= 0) offer(producer, kResultPort, relayout);
+    if (producer >= 0 && !relayout.is_view()) offer(producer, kResultPort, relayout);
     const size_t readers = problem_.values[static_cast<size_t>(value)].readers.size();
     for (size_t i = 0; i < readers; ++i) {
       const auto& reader = problem_.values[static_cast<size_t>(value)].readers[i];
-      if (reader.node < 0) continue;
+      if (reader.node < 0 || reader.from_root.moves_like(relayout)) continue;
       const int node = reader.node, operand = reader.operand;
-      if (auto moved = reader.from_root.inverse().then(relayout)) offer(node, operand, *moved);
+      if (reader.from_root.is_identity())
+        offer(node, operand, relayout);
+      else if (auto moved = reader.from_root.inverse().then(relayout))
+        offer(node, operand, *moved);
     }
   }
 
   void offer(int node, int port, const Relayout& relayout) {
     const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
     if (!is_movable(placed)) return;
-    // What an order was made from comes back from its ports' values: it is known already. But a
-    // contraction has several orders that agree at one port.
-    if (info(placed.node->op()).op_class != OpClass::contraction)
-      for (const LoopOrder& order : placed.orders)
-        if (at_port(order, port).moves_like(relayout)) return;
-    for (LoopOrder& order : cross(*placed.node, port, relayout)) add_order(node, std::move(order));
+    // What an order was made from comes back from its ports' values: it is known already, unless
+    // there are several orders that agree at this port.
+    const bool free = has_free_ports(*placed.node);
+    const auto agrees = std::ranges::find_if(placed.orders, [&](const LoopOrder& order) {
+      return at_port(order, port).moves_like(relayout);
+    });
+    if (!free && agrees != placed.orders.end()) return;
+    const size_t known = placed.orders.size();
+    if (agrees != placed.orders.begin() || placed.node->is(Op::matmul))
+      for (LoopOrder& order : cross(*placed.node, port, relayout)) add_order(node, std::move(order));
+    if (!free) return;
+    for (size_t k = 1; k < known; ++k) join(node, k, port, relayout);
+    // What the new orders leave free at other ports may be as the forms known there have it.
+    for (size_t k = known; k < problem_.nodes[static_cast<size_t>(node)].orders.size(); ++k) {
+      const PlacedValue& result = value_at(node, kResultPort);
+      for (size_t f = 0; f < result.forms.size(); ++f) join(node, k, kResultPort, result.forms[f]);
+      for (size_t i = 0; i < placed.operands.size(); ++i) {
+        if (placed.operands[i] < 0) continue;
+        const auto operand = static_cast<int>(i);
+        for (size_t f = 0; f < value_at(node, operand).forms.size(); ++f) {
+          const PlacedValue& value = value_at(node, operand);
+          const Relayout& from_root =
+              value.readers[static_cast<size_t>(placed.readers[i])].from_root;
+          if (auto moved = from_root.inverse().then(value.forms[f])) join(node, k, operand, *moved);
+        }
+      }
+    }
+  }
+
+  const PlacedValue& value_at(int node, int port) const {
+    const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
+    const int value = port == kResultPort ? placed.result : placed.operands[static_cast<size_t>(port)];
+    return problem_.values[static_cast<size_t>(value)];
+  }
+
+  /// Adds the orders that are like a known one and have a port moved by `relayout`.
+  void join(int node, size_t known, int port, Relayout relayout) {
+    const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
+    if (!is_movable(placed) || at_port(placed.orders[known], port).moves_like(relayout)) return;
+    const LoopOrder order = placed.orders[known];
+    for (LoopOrder& joint : cross_from(*placed.node, order, port, relayout))
+      add_order(node, std::move(joint));
   }
 
   static const Relayout& at_port(const LoopOrder& order, int port) {
@@ -209,33 +250,6 @@ class Finder {
 };
 
 }  // namespace
-
-Cost PlacementProblem::conversion_cost(const PlacedValue& value, int written, std::vector<int> read,
-                                       const MoveCosts& moves) const {
-  std::ranges::sort(read);
-  read.erase(std::unique(read.begin(), read.end()), read.end());
-  const Relayout& from = value.forms[static_cast<size_t>(written)];
-  Cost cost;
-  for (size_t i = 0; i < read.size(); ++i) {
-    const Relayout& to = value.forms[static_cast<size_t>(read[i])];
-    if (read[i] == written) continue;
-    // Forms of one movement differ by a view; the movement itself is paid for the first of them.
-    const bool paid = to.moves_like(from) ||
-                      std::any_of(read.begin(), read.begin() + static_cast<std::ptrdiff_t>(i), [&](int other) {
-                        return value.forms[static_cast<size_t>(other)].moves_like(to);
-                      });
-    if (paid) {
-      cost += Cost{0, 0, 1, 0};
-      continue;
-    }
-    const Relayout back = from.inverse();
-    if (auto both = back.then(to))
-      cost += move_cost(moves, *both, value.root->dtype());
-    else  // two steps, through the value's own form
-      cost += move_cost(moves, back, value.root->dtype()) + move_cost(moves, to, value.root->dtype());
-  }
-  return cost;
-}
 
 PlacementProblem find_candidates(const Graph& graph, const TargetOrders& target) {
   return Finder(graph, target).run();

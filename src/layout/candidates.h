@@ -58,11 +58,6 @@ struct PlacementProblem {
     int form;
   };
   std::vector<Output> outputs;
-
-  /// The cost of having the readers' forms of a value that is written in form `written`. Each form is
-  /// converted once, however many read it.
-  Cost conversion_cost(const PlacedValue& value, int written, std::vector<int> read,
-                       const MoveCosts& moves) const;
 };
 
 /// Candidates spread from op to op: whatever form one neighbour reads or writes, the others are

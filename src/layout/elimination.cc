@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <queue>
-#include <set>
 
 #include "base/error.h"
 
@@ -91,7 +90,7 @@ class Elimination {
       if (done[v] || degree != neighbours_[v].size()) continue;
       done[v] = true;
       order.push_back(variable);
-      const std::set<int> touched = neighbours_[v];
+      const std::vector<int> touched = neighbours_[v];
       eliminate(variable);
       for (int other : touched) queue.push({neighbours_[static_cast<size_t>(other)].size(), other});
     }
@@ -112,8 +111,10 @@ class Elimination {
     }
     for (int variable : factor.scope) {
       of_variable_[static_cast<size_t>(variable)].push_back(index);
+      auto& adjacent = neighbours_[static_cast<size_t>(variable)];
       for (int other : factor.scope)
-        if (other != variable) neighbours_[static_cast<size_t>(variable)].insert(other);
+        if (other != variable && std::ranges::find(adjacent, other) == adjacent.end())
+          adjacent.push_back(other);
     }
   }
 
@@ -121,8 +122,7 @@ class Elimination {
     const auto v = static_cast<size_t>(variable);
     buckets_[v] = std::move(of_variable_[v]);
     for (int other : neighbours_[v]) {
-      auto& adjacent = neighbours_[static_cast<size_t>(other)];
-      adjacent.erase(variable);
+      std::erase(neighbours_[static_cast<size_t>(other)], variable);
       auto& list = of_variable_[static_cast<size_t>(other)];
       std::erase_if(list, [&](int f) {
         return std::ranges::find(buckets_[v], f) != buckets_[v].end();
@@ -201,7 +201,7 @@ class Elimination {
   size_t limit_;
   std::vector<Factor> factors_;
   std::vector<std::vector<int>> of_variable_;
-  std::vector<std::set<int>> neighbours_;
+  std::vector<std::vector<int>> neighbours_;
   std::vector<std::vector<int>> buckets_;
   Cost constant_;
 };

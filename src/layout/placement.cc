@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "layout/conversions.h"
 #include "layout/elimination.h"
 #include "layout/min_cut.h"
 
@@ -81,7 +82,7 @@ class Solver {
       if (member >= 0)
         regions[sets.find(member)].values.push_back(static_cast<int>(v));
       else
-        certificate.cost += problem_.conversion_cost(problem_.values[v], p.written, p.fixed, moves_);
+        certificate.cost += Conversions(problem_.values[v], moves_).cost(p.written, p.fixed);
     }
     certificate.bound = certificate.before = certificate.cost;
     for (const auto& [root, region] : regions) {
@@ -167,6 +168,11 @@ class Solver {
     for (int node : region.nodes)
       chosen[static_cast<size_t>(node)] = minimum.choice[static_cast<size_t>(variable.at(node))];
     before_ = cost_in(region, ports, source_orders_);
+    // A choice that is not proved best may be worse than none.
+    if (before_ < minimum.cost) {
+      minimum.cost = before_;
+      for (int node : region.nodes) chosen[static_cast<size_t>(node)] = 0;
+    }
     return minimum;
   }
 
@@ -180,9 +186,8 @@ class Solver {
       const Ports& p = ports[static_cast<size_t>(value)];
       std::vector<int> read = p.fixed;
       for (int reader : p.readers) add_reads(reader, of(reader), value, read);
-      cost += problem_.conversion_cost(problem_.values[static_cast<size_t>(value)],
-                                       written(p, p.writer < 0 ? 0 : of(p.writer)), std::move(read),
-                                       moves_);
+      cost += Conversions(problem_.values[static_cast<size_t>(value)], moves_)
+                  .cost(written(p, p.writer < 0 ? 0 : of(p.writer)), std::move(read));
     }
     return cost;
   }
@@ -223,12 +228,11 @@ class Solver {
 
   std::optional<CutValue> cut_value_of(int value, const Ports& p,
                                        const std::unordered_map<int, int>& index) const {
-    const PlacedValue& placed = problem_.values[static_cast<size_t>(value)];
+    Conversions conversions(problem_.values[static_cast<size_t>(value)], moves_);
     std::vector<int> forms;  // one for each movement
     auto side = [&](int form) -> std::optional<bool> {
       for (size_t f = 0; f < forms.size(); ++f)
-        if (placed.forms[static_cast<size_t>(forms[f])].moves_like(placed.forms[static_cast<size_t>(form)]))
-          return f == 1;
+        if (conversions.movement(forms[f]) == conversions.movement(form)) return f == 1;
       if (forms.size() == 2) return std::nullopt;
       forms.push_back(form);
       return forms.size() == 2;
@@ -253,8 +257,8 @@ class Solver {
     }
     if (!expressible) return std::nullopt;
     if (forms.size() == 2) {
-      result.to_b = scalar(problem_.conversion_cost(placed, forms[0], {forms[1]}, moves_));
-      result.to_a = scalar(problem_.conversion_cost(placed, forms[1], {forms[0]}, moves_));
+      result.to_b = scalar(conversions.cost(forms[0], {forms[1]}));
+      result.to_a = scalar(conversions.cost(forms[1], {forms[0]}));
     }
     return result;
   }
@@ -271,6 +275,7 @@ class Solver {
     if (p.writer >= 0) nodes.push_back(p.writer);
     for (int reader : p.readers)
       if (reader != p.writer) nodes.push_back(reader);
+    Conversions conversions(problem_.values[static_cast<size_t>(value)], moves_);
     Factor factor;
     for (int node : nodes) factor.scope.push_back(variable.at(node));
     std::vector<int> order(nodes.size(), 0);
@@ -280,9 +285,8 @@ class Solver {
       for (size_t i = 0; i < nodes.size(); ++i)
         if (std::ranges::find(p.readers, nodes[i]) != p.readers.end())
           add_reads(nodes[i], order[i], value, read);
-      factor.table.push_back(problem_.conversion_cost(problem_.values[static_cast<size_t>(value)],
-                                                      written(p, order.empty() ? 0 : order[0]),
-                                                      std::move(read), moves_));
+      factor.table.push_back(
+          conversions.cost(written(p, order.empty() ? 0 : order[0]), std::move(read)));
       more = false;
       for (size_t i = nodes.size(); i-- > 0 && !more;) {
         more = ++order[i] < orders(nodes[i]);
@@ -305,6 +309,7 @@ class Solver {
     const int sets = 1 << forms.size();
     energy.domain.push_back(sets);
 
+    Conversions conversions(problem_.values[static_cast<size_t>(value)], moves_);
     Factor paid{{}, {}};
     if (p.writer >= 0) paid.scope.push_back(variable.at(p.writer));
     paid.scope.push_back(kept);
@@ -313,8 +318,7 @@ class Solver {
         std::vector<int> read = p.fixed;
         for (size_t f = 0; f < forms.size(); ++f)
           if (set >> f & 1) read.push_back(forms[f]);
-        paid.table.push_back(problem_.conversion_cost(problem_.values[static_cast<size_t>(value)],
-                                                      written(p, order), std::move(read), moves_));
+        paid.table.push_back(conversions.cost(written(p, order), std::move(read)));
       }
     }
     energy.factors.push_back(std::move(paid));

@@ -13,6 +13,7 @@ bool fuse_clamp(Graph& graph, PassContext& context);
 bool fuse_pad(Graph& graph, PassContext& context);
 bool legalise(Graph& graph, PassContext& context);
 bool merge_duplicates(Graph& graph, PassContext& context);
+bool merge_linears(Graph& graph, PassContext& context);
 bool place_layouts(Graph& graph, PassContext& context);
 bool recognise_hardswish(Graph& graph, PassContext& context);
 bool simplify(Graph& graph, PassContext& context);

@@ -19,6 +19,7 @@ constexpr std::array kPasses = {
     Pass{"simplify", "drops what does nothing", simplify},
     Pass{"merge_duplicates", "computes once what is computed twice", merge_duplicates},
     Pass{"fold_relayouts", "composes and cancels relayouts", fold_relayouts},
+    Pass{"merge_linears", "makes one product of several on one value", merge_linears},
     Pass{"place_layouts", "gives every op the order that moves the least data", place_layouts},
     Pass{"recognise_hardswish", "finds hardswish in its written-out forms", recognise_hardswish},
     Pass{"fold_affine", "folds batch norms into weights", fold_affine},
@@ -42,12 +43,13 @@ constexpr size_t kFold[] = {place_of("dead_code"),           place_of("fold_cons
                             place_of("simplify"),            place_of("merge_duplicates"),
                             place_of("fold_relayouts"),      place_of("recognise_hardswish"),
                             place_of("fold_affine")};
+constexpr size_t kMerge[] = {place_of("merge_linears")};
 constexpr size_t kPlace[] = {place_of("place_layouts")};
 constexpr size_t kFusePad[] = {place_of("fuse_pad")};
 constexpr size_t kLegalise[] = {place_of("legalise")};
 constexpr size_t kFuseClamp[] = {place_of("fuse_clamp")};
-constexpr Group kSchedule[] = {kFold, kPlace, kFold,     kFusePad, kLegalise, kFold,
-                               kPlace, kFold, kLegalise, kFold,    kFuseClamp};
+constexpr Group kSchedule[] = {kFold, kMerge, kFold, kPlace,    kFold, kFusePad,  kLegalise,
+                               kFold, kPlace, kFold, kLegalise, kFold, kFuseClamp};
 
 // Rounds are few in practice; the limit is for graphs that are simplified one op a round.
 constexpr int kMostRounds = 16;

@@ -47,6 +47,15 @@ Value* simplify_extremum(const Builder& build, const Node& node) {
   return nullptr;
 }
 
+/// A product with a constant matrix on the right is linear, for which targets pack the matrix.
+Value* simplify_matmul(const Builder& build, const Node& node) {
+  Value* matrix = node.operand(1);
+  if (constant_of(matrix) == nullptr || matrix->type().rank() != 2) return nullptr;
+  static constexpr int kSwap[] = {1, 0};
+  Value* weight = node.attrs<MatmulAttrs>().transpose_b ? matrix : build.permute(matrix, kSwap);
+  return build.add(Op::linear, {node.operand(0), weight}, LinearAttrs{});
+}
+
 Value* simplify_expand(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
   if (Value* same = if_same_type(node, x)) return same;
@@ -167,6 +176,8 @@ Rule* rule_of(Op op) {
       return simplify_convert;
     case Op::clamp:
       return simplify_clamp;
+    case Op::matmul:
+      return simplify_matmul;
     case Op::max_pool:
     case Op::avg_pool:
       return simplify_pool;

@@ -1,4 +1,5 @@
-"""Exports the models that layline is measured on: torchvision's, and on request timm's.
+"""Exports the models that layline is measured on: torchvision's, and on request timm's and
+transformers'.
 
     zoo.py [--list] [--base] OUTPUT_DIR [NAME | NAME.VARIANT]...
 
@@ -48,14 +49,21 @@ TORCHVISION = {**CLASSIFIERS, **SEGMENTERS}
 # Exported only when named.
 TORCHVISION_EXTRA = {"convnext_tiny": 224, "swin_t": 224, "vit_b_16": 224}
 TIMM = {
+    "coat_lite_tiny": 224,
     "deit_tiny_patch16_224": 224,
     "edgenext_x_small": 256,
+    "efficientformer_l1": 224,
     "efficientvit_b0": 224,
     "fastvit_t8": 256,
     "levit_128s": 224,
     "mixer_s32_224": 224,
     "mobilevit_xs": 256,
+    "poolformer_s12": 224,
+    "pvt_v2_b0": 224,
+    "tiny_vit_5m_224": 224,
+    "xcit_nano_12_p16_224": 224,
 }
+IMAGES = {**TORCHVISION, **TORCHVISION_EXTRA, **TIMM}
 
 VARIANTS = ("base", "channels_last", "batch4", "decomposed")
 
@@ -73,13 +81,34 @@ def create(name):
     return getattr(torchvision.models, name)(weights=None)
 
 
-def write(directory, name, variant):
-    """Writes one variant; an interrupted run leaves no file that looks complete."""
-    side = {**TORCHVISION, **TORCHVISION_EXTRA, **TIMM}[name]
+def create_with_inputs(name, batch):
+    """A model with random parameters, and its inputs."""
     export.seed(name)
+    if name not in IMAGES:
+        import hugging_face
+
+        model, inputs = hugging_face.MODELS[name]()
+        inputs = tuple(x.repeat(batch, *[1] * (x.dim() - 1)) for x in inputs)
+        return export.randomise(model).eval(), inputs
+    side = IMAGES[name]
     model = export.randomise(create(name))
     export.calibrate_norms(model, (torch.randn(1, 3, side, side),))
-    inputs = (torch.randn(4 if variant == "batch4" else 1, 3, side, side),)
+    return model, (torch.randn(batch, 3, side, side),)
+
+
+def known_models():
+    """Every name; the transformers library, slow to import and perhaps absent, comes last."""
+    yield from IMAGES
+    try:
+        import hugging_face
+    except ImportError:
+        return
+    yield from hugging_face.MODELS
+
+
+def write(directory, name, variant):
+    """Writes one variant; an interrupted run leaves no file that looks complete."""
+    model, inputs = create_with_inputs(name, 4 if variant == "batch4" else 1)
     if variant == "channels_last":
         model, inputs = export.channels_last(model), export.channels_last(inputs)
     file = name if variant == "base" else f"{name}.{variant}"
@@ -103,15 +132,14 @@ def main():
     parser.add_argument("directory", type=Path)
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
-    known = [*TORCHVISION, *TORCHVISION_EXTRA, *TIMM]
     if arguments.list:
-        print(*known, sep="\n")
+        print(*known_models(), sep="\n")
         return
     variants = VARIANTS[:1] if arguments.base else VARIANTS
     jobs = [parse_name(text) for text in arguments.names]
     jobs = jobs or [(name, variant) for variant in variants for name in TORCHVISION]
     for name, variant in jobs:
-        if name not in known or variant not in VARIANTS:
+        if variant not in VARIANTS or all(name != known for known in known_models()):
             parser.error(
                 f"unknown model: {name}.{variant} (see --list; variants: {', '.join(VARIANTS)})"
             )

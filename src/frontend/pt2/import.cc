@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "frontend/pt2/archive.h"
+#include "frontend/pt2/argument_names.h"
 #include "frontend/pt2/call.h"
+#include "frontend/pt2/inline_blocks.h"
 #include "frontend/pt2/ops/rules.h"
 #include "frontend/pt2/weights.h"
 
@@ -83,7 +86,7 @@ class Importer {
  public:
   Importer(const Pt2Archive& archive, const std::string& model, std::string method)
       : archive_(archive),
-        program_(archive.program(model)),
+        program_(inline_blocks(archive.program(model))),
         weights_(archive.weights(model)),
         constants_(archive.constants(model)),
         graph_(std::move(method)),
@@ -109,16 +112,36 @@ class Importer {
     return nullptr;
   }
 
+  std::unordered_set<std::string_view> names_read() const {
+    std::unordered_set<std::string_view> names;
+    auto read = [&](std::string_view name) { names.insert(name); };
+    for (const Node& node : program_.graph.nodes) visit_names(node.inputs, read);
+    visit_names(program_.graph.outputs, read);
+    return names;
+  }
+
+  /// Nodes of ATen that write to nothing are passed over where nothing reads what they give, such as
+  /// the random numbers of a layer drop that is off.
+  static bool is_dead(const Node& node, const std::unordered_set<std::string_view>& read) {
+    const std::string_view target = short_target(node.target);
+    bool dead = target.starts_with("aten.") && !functional_form(target);
+    visit_names(node.outputs, [&](std::string_view name) { dead = dead && !read.contains(name); });
+    return dead;
+  }
+
   void refuse_unsupported() const {
     struct Places {
       int count = 0;
       std::string first;
     };
     std::map<std::string_view, Places> unsupported;
+    std::optional<std::unordered_set<std::string_view>> read;
     bool in_place = false;
     for (const Node& node : program_.graph.nodes) {
       const std::string_view target = short_target(node.target);
       if (is_guard(target) || is_size_arithmetic(node) || rule_for(node, in_place)) continue;
+      if (!read) read = names_read();
+      if (is_dead(node, *read)) continue;
       Places& places = unsupported[target];
       if (places.count++ == 0) places.first = describe(*origin_of(node, first_output(node)));
     }
@@ -126,7 +149,9 @@ class Importer {
     std::string list;
     for (const auto& [target, places] : unsupported) {
       list += fmt::format("{}{} at {}", list.empty() ? "" : "; ", target, places.first);
-      if (target.starts_with("higher_order."))
+      if (target == "higher_order.wrap_with_autocast")
+        list += " (autocast is on: export the model outside of it)";
+      else if (target.starts_with("higher_order."))
         list += " (control flow: export the branches as methods of their own)";
       if (target.starts_with("export.access_subclass"))
         list += " (weights of a tensor subclass, such as torchao's: export plain weights)";
@@ -243,14 +268,7 @@ class Importer {
   }
 
   void lift_operands(const Node& node) {
-    for (const NamedArgument& input : node.inputs) {
-      if (const auto* tensor = input.arg.as<TensorArg>()) lift_if_stored(tensor->name);
-      if (const auto* list = input.arg.as<std::vector<TensorArg>>())
-        for (const TensorArg& tensor : *list) lift_if_stored(tensor.name);
-      if (const auto* list = input.arg.as<std::vector<OptionalTensorArg>>())
-        for (const OptionalTensorArg& tensor : *list)
-          if (tensor.name) lift_if_stored(*tensor.name);
-    }
+    visit_names(node.inputs, [this](std::string_view name) { lift_if_stored(name); });
   }
 
   /// The view ops that lead from `base` to `value`, which an importer built one upon the other.
@@ -279,6 +297,7 @@ class Importer {
     if (is_guard(short_target(node.target)) || is_size_arithmetic(node)) return;
     bool in_place = false;
     const OpRule* rule = rule_for(node, in_place);
+    if (rule == nullptr) return;  // nothing reads it, or it would have been refused
     lift_operands(node);
     Call call(graph_, program_.graph, node, env_, symbols_, origin_of(node, first_output(node)));
     const layline::Node* last = graph_.last();

@@ -307,10 +307,6 @@ Value* matmul(const Builder& build, const Node& node) {
   const auto& attrs = node.attrs<MatmulAttrs>();
   Value* a = node.operand(0);
   Value* b = node.operand(1);
-  if (constant_of(b) && b->shape().size() == 2) {
-    static constexpr std::array<int, 2> kSwap = {1, 0};
-    return build.add(Op::linear, {a, attrs.transpose_b ? b : build.permute(b, kSwap)}, LinearAttrs{});
-  }
   const size_t rank = std::max<size_t>({a->shape().size(), b->shape().size(), 3});
   if (a->shape().size() == rank && b->shape().size() == rank) return nullptr;
   auto padded = [&](Value* x) {

@@ -47,6 +47,18 @@ Cost slice_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves
   return {};
 }
 
+/// With the constant operand as the left one XNNPACK packs the other at every run, where a
+/// fully-connected has its weights packed once.
+Cost matmul_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves) {
+  const bool constant_left = constant_of(node.operand(order.swapped ? 1 : 0)) != nullptr;
+  if (!constant_left) return {};
+  const Shape& packed = order.operands[order.swapped ? 0 : 1].target();
+  const Dim rows = product(std::span(packed).first(packed.size() - 1));
+  const Shape flat = {element_count(packed)};
+  const Relayout packing = Relayout::from_factors(flat, {rows, packed.back()}, {1, 0}, flat);
+  return {std::max<int64_t>(1, move_cost(moves, packing, node.result()->dtype()).time_ps - moves.call_ps), 0, 0, 0};
+}
+
 /// The runtime gathers with a list of indices, or rows of a matrix.
 Cost gather_cost(const LoopOrder& order) {
   const bool rows = std::get<AxisAttrs>(order.attributes).axis == 0 && order.operands[0].target().size() == 2;
@@ -64,6 +76,8 @@ Cost node_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves)
       return slice_cost(node, order, moves);
     case Op::gather:
       return gather_cost(order);
+    case Op::matmul:
+      return matmul_cost(node, order, moves);
     default:
       return {};
   }

@@ -61,6 +61,27 @@ int64_t axis_of(Call& call, Value* x) {
   return call.axis("dim", 0, x->type().rank());
 }
 
+/// Differences of neighbours, n times over.
+void diff(Call& call) {
+  const DType dtype = call.recorded().dtype;
+  Value* x = call.convert(call.tensor("self"), dtype);
+  const int64_t rank = x->type().rank();
+  if (rank == 0) call.fail("takes no 0-d tensors");
+  const int64_t axis = call.axis("dim", -1, rank);
+  std::vector<Value*> parts = {x};
+  if (Value* before = call.optional_tensor("prepend"))
+    parts.insert(parts.begin(), call.convert(before, dtype));
+  if (Value* after = call.optional_tensor("append")) parts.push_back(call.convert(after, dtype));
+  if (parts.size() > 1) x = call.concat(std::move(parts), axis);
+  const int64_t length = static_length(call, x, axis);
+  const Op subtract = dtype == DType::boolean ? Op::logical_xor : Op::sub;
+  for (int64_t i = 1; i <= std::min(call.integer("n", 1), length); ++i) {
+    const int64_t left = length - i;
+    x = call.binary(subtract, call.slice(x, axis, 1, left), call.slice(x, axis, 0, left));
+  }
+  call.result(x);
+}
+
 void slice(Call& call) {
   Value* x = call.tensor("self");
   const int64_t axis = axis_of(call, x);
@@ -207,6 +228,7 @@ void roll(Call& call) {
 constexpr OpRule kRules[] = {
     {"aten.cat.default", cat},
     {"aten.concat.default", cat},
+    {"aten.diff.default", diff},
     {"aten.stack.default", stack},
     {"aten.hstack.default", [](Call& call) { stack_along(call, 1, 1); }},
     {"aten.vstack.default", [](Call& call) { stack_along(call, 0, 2); }},

@@ -1,5 +1,4 @@
-// Products of matrices. With a constant right operand they are the core op `linear`, whose weight is
-// [out, in]; otherwise `matmul`.
+// Products of matrices.
 #include "frontend/pt2/ops/rules.h"
 
 namespace layline::pt2 {
@@ -17,18 +16,6 @@ void linear(Call& call) {
                         call.recorded().shape));
 }
 
-Value* transposed(const Call& call, Value* matrix) {
-  static constexpr int kSwap[] = {1, 0};
-  return call.permute(matrix, kSwap);
-}
-
-/// a [..., M, K] times b [..., K, N], both of rank 2 at least.
-Value* product(const Call& call, Value* a, Value* b) {
-  if (constant_of(b) && b->shape().size() == 2)
-    return call.add(Op::linear, {a, transposed(call, b)}, LinearAttrs{});
-  return call.add(Op::matmul, {a, b}, MatmulAttrs{});
-}
-
 /// torch.matmul: vectors are matrices with one row (left) or one column (right).
 void matmul(Call& call, std::string_view left, std::string_view right) {
   Value* a = call.tensor(left);
@@ -36,7 +23,7 @@ void matmul(Call& call, std::string_view left, std::string_view right) {
   if (a->shape().empty() || b->shape().empty()) call.fail("takes no 0-d tensors");
   if (a->shape().size() == 1) a = call.view(a, {1, a->shape()[0]});
   if (b->shape().size() == 1) b = call.view(b, {b->shape()[0], 1});
-  call.result(call.view(product(call, a, b), call.recorded().shape));
+  call.result(call.view(call.add(Op::matmul, {a, b}, MatmulAttrs{}), call.recorded().shape));
 }
 
 /// beta * self + alpha * (a @ b)
@@ -48,11 +35,7 @@ void add_product(Call& call, std::string_view left, std::string_view right) {
   auto times = [&](Value* x, double factor) {
     return factor == 1 ? x : call.binary(Op::mul, x, call.scalar(x->dtype(), factor));
   };
-  const bool is_bias = alpha == 1 && beta == 1 && constant_of(b) && b->shape().size() == 2 &&
-                       self->shape() == Shape{b->shape()[1]};
-  if (is_bias)
-    return call.result(call.add(Op::linear, {a, transposed(call, b), self}, LinearAttrs{}));
-  Value* y = times(product(call, a, b), alpha);
+  Value* y = times(call.add(Op::matmul, {a, b}, MatmulAttrs{}), alpha);
   call.result(beta == 0 ? y : call.binary(Op::add, y, times(self, beta)));
 }
 

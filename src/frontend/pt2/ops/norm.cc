@@ -130,6 +130,17 @@ void batch_norm_without_statistics(Call& call) {
   call.result(affine_per_channel(call, normalize(call, x, std::move(axes))));
 }
 
+/// A weight as a direction and a length for each index of one axis, or a single length.
+void weight_norm(Call& call) {
+  Value* direction = call.tensor("v");
+  const int64_t rank = direction->type().rank();
+  Ints axes = axes_from(0, rank);
+  if (call.integer("dim", 0) != -1) axes.erase(axes.begin() + call.axis("dim", 0, rank));
+  Value* power = call.add(Op::reduce_sum, {call.add(Op::square, {direction})}, AxesAttrs{axes});
+  Value* length = call.binary(Op::div, call.tensor("g"), call.add(Op::sqrt, {power}));
+  call.result(call.binary(Op::mul, direction, length));
+}
+
 void dropout(Call& call) {
   if (call.flag("train", false))
     call.fail("is in training mode; call model.eval() before the export");
@@ -147,6 +158,7 @@ constexpr OpRule kRules[] = {
     {"aten.group_norm.default", [](Call& call) { group_norm(call, "num_groups"); }},
     {"aten.native_group_norm.default", [](Call& call) { group_norm(call, "group"); }},
     {"aten.instance_norm.default", instance_norm},
+    {"aten._weight_norm.default", weight_norm},
     {"aten.dropout.default", dropout},
     {"aten.feature_dropout.default", dropout},
     {"aten.alpha_dropout.default", dropout},

@@ -1,5 +1,11 @@
 // Upsampling of channels-first images.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/checked.h"
 #include "frontend/pt2/ops/rules.h"
+#include "ir/tensor.h"
 
 namespace layline::pt2 {
 namespace {
@@ -15,9 +21,13 @@ std::vector<std::optional<double>> given_scales(Call& call) {
   return scales;
 }
 
-void resize(Call& call, ResizeMode mode, std::string_view self) {
+Value* image(Call& call, std::string_view self) {
   Value* x = call.tensor(self);
   if (x->shape().size() != 4) call.fail("takes 4 axes, but the input is {}", to_string(x->type()));
+  return x;
+}
+
+ResizeAttrs attributes(Call& call, const Value* x, ResizeMode mode) {
   ResizeAttrs attrs;
   attrs.mode = mode;
   attrs.align_corners = call.flag("align_corners", false);
@@ -33,7 +43,58 @@ void resize(Call& call, ResizeMode mode, std::string_view self) {
     else
       attrs.step.push_back(scales[i] && *scales[i] > 0 ? 1 / *scales[i] : in / out);
   }
-  call.result(call.from_channels_last(call.add(Op::resize, {call.to_channels_last(x)}, std::move(attrs))));
+  return attrs;
+}
+
+void resize(Call& call, ResizeMode mode, std::string_view self) {
+  Value* x = image(call, self);
+  ResizeAttrs attrs = attributes(call, x, mode);
+  Value* y = call.add(Op::resize, {call.to_channels_last(x)}, std::move(attrs));
+  call.result(call.from_channels_last(y));
+}
+
+/// The weights of the four neighbours of a place `t` behind the second: cubic convolution, Keys 1981,
+/// with torch's a = -0.75.
+std::array<double, 4> cubic_weights(double t) {
+  constexpr double a = -0.75;
+  auto near = [](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
+  auto far = [](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
+  return {far(t + 1), near(t), near(1 - t), far(2 - t)};
+}
+
+/// One row for each element of the result, one column for each of the source; beyond its ends the
+/// source repeats its last element.
+Value* cubic_matrix(Call& call, DType dtype, int64_t in, int64_t out, double step, bool align) {
+  constexpr int64_t kMostElements = 1 << 26;
+  const auto elements = checked_mul(in, out);
+  if (!elements || *elements > kMostElements || in == 0)
+    call.fail("resizes {} elements to {}, which is not supported", in, out);
+  Tensor matrix({dtype, {out, in}});
+  for (int64_t i = 0; i < out; ++i) {
+    const auto place = static_cast<double>(i);
+    const double source = align ? place * step : (place + 0.5) * step - 0.5;
+    const auto first = static_cast<int64_t>(std::floor(source)) - 1;
+    const auto weights = cubic_weights(source - std::floor(source));
+    std::vector<double> row(static_cast<size_t>(in), 0);
+    for (int64_t k = 0; k < 4; ++k)
+      row[static_cast<size_t>(std::clamp<int64_t>(first + k, 0, in - 1))] +=
+          weights[static_cast<size_t>(k)];
+    for (int64_t j = 0; j < in; ++j) matrix.set(i * in + j, row[static_cast<size_t>(j)]);
+  }
+  return call.constant(Constant::owned(dtype, {out, in}, {matrix.bytes().begin(), matrix.bytes().end()}));
+}
+
+/// Each axis by itself is a linear map, which no kernel of the runtime has in one piece.
+void resize_cubic(Call& call, std::string_view self) {
+  static constexpr std::array<int, 4> kSwap = {0, 1, 3, 2};
+  Value* x = image(call, self);
+  const ResizeAttrs attrs = attributes(call, x, ResizeMode::bilinear);
+  for (size_t axis : {1, 0}) {
+    Value* matrix = cubic_matrix(call, x->dtype(), x->shape()[3].value(), attrs.size[axis],
+                                 attrs.step[axis], attrs.align_corners);
+    x = call.permute(call.add(Op::linear, {x, matrix}, LinearAttrs{}), kSwap);
+  }
+  call.result(x);
 }
 
 constexpr OpRule kRules[] = {
@@ -43,6 +104,8 @@ constexpr OpRule kRules[] = {
      [](Call& call) { resize(call, ResizeMode::nearest, "self"); }},
     {"aten.upsample_bilinear2d.vec",
      [](Call& call) { resize(call, ResizeMode::bilinear, "input"); }},
+    {"aten.upsample_bicubic2d.vec", [](Call& call) { resize_cubic(call, "input"); }},
+    {"aten.upsample_bicubic2d.default", [](Call& call) { resize_cubic(call, "self"); }},
     {"aten.upsample_bilinear2d.default",
      [](Call& call) { resize(call, ResizeMode::bilinear, "self"); }},
 };

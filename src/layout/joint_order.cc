@@ -1,0 +1,53 @@
+#include "layout/joint_order.h"
+
+#include <algorithm>
+
+namespace layline {
+namespace {
+
+/// First one order, then another of the op that the first one made.
+std::optional<LoopOrder> composed(const LoopOrder& first, LoopOrder second) {
+  if (first.swapped) std::swap(second.operands[0], second.operands[1]);
+  auto result = first.result.then(second.result);
+  if (!result) return std::nullopt;
+  second.result = *std::move(result);
+  for (size_t i = 0; i < second.operands.size(); ++i) {
+    auto operand = first.operands[i].then(second.operands[i]);
+    if (!operand) return std::nullopt;
+    second.operands[i] = *std::move(operand);
+  }
+  second.swapped = second.swapped != first.swapped;
+  return second;
+}
+
+}  // namespace
+
+bool has_free_ports(const Node& node) {
+  if (info(node.op()).op_class == OpClass::contraction) return true;
+  const Dim count = element_count(node.result()->shape());
+  return std::ranges::any_of(node.operands(), [&](const Value* operand) {
+    return constant_of(operand) == nullptr && element_count(operand->shape()) != count;
+  });
+}
+
+std::vector<LoopOrder> cross_from(const Node& node, const LoopOrder& order, int port,
+                                  const Relayout& relayout) {
+  const Relayout& at_port =
+      port == kResultPort ? order.result : order.operands[static_cast<size_t>(port)];
+  const auto further = at_port.inverse().then(relayout);
+  if (!further) return {};
+  Graph scratch("order");
+  std::vector<Value*> operands;
+  for (size_t i = 0; i < order.operands.size(); ++i)
+    operands.push_back(scratch.add_input(
+        "", {node.operand(static_cast<int>(i))->dtype(), order.operands[i].target()}));
+  if (order.swapped) std::swap(operands[0], operands[1]);
+  const Node& moved = *scratch.add(node.op(), operands, order.attributes, node.origin())->def();
+  const int moved_port = order.swapped && (port == 0 || port == 1) ? 1 - port : port;
+  std::vector<LoopOrder> result;
+  for (LoopOrder& second : cross(moved, moved_port, *further))
+    if (auto both = composed(order, std::move(second))) result.push_back(*std::move(both));
+  return result;
+}
+
+}  // namespace layline
