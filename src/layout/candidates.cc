@@ -13,6 +13,10 @@ namespace {
 // the certificate claims is relative to those found.
 constexpr size_t kMostOrders = 16;
 constexpr size_t kMostForms = 12;
+constexpr size_t kMostJoinedOrders = 40;
+
+// Ops with more operands, such as wide concats, are not offered joint orders.
+constexpr size_t kMostJointOperands = 3;
 
 struct Root {
   Value* value;
@@ -45,6 +49,7 @@ class Finder {
       pending_.pop_front();
       offer(value, form);
     }
+    join_orders();
     return std::move(problem_);
   }
 
@@ -155,30 +160,40 @@ class Finder {
     if (!is_movable(placed)) return;
     // What an order was made from comes back from its ports' values: it is known already, unless
     // there are several orders that agree at this port.
-    const bool free = has_free_ports(*placed.node);
     const auto agrees = std::ranges::find_if(placed.orders, [&](const LoopOrder& order) {
       return at_port(order, port).moves_like(relayout);
     });
-    if (!free && agrees != placed.orders.end()) return;
-    const size_t known = placed.orders.size();
-    if (agrees != placed.orders.begin() || placed.node->is(Op::matmul))
-      for (LoopOrder& order : cross(*placed.node, port, relayout)) add_order(node, std::move(order));
-    if (!free) return;
-    for (size_t k = 1; k < known; ++k) join(node, k, port, relayout);
-    // What the new orders leave free at other ports may be as the forms known there have it.
-    for (size_t k = known; k < problem_.nodes[static_cast<size_t>(node)].orders.size(); ++k) {
-      const PlacedValue& result = value_at(node, kResultPort);
-      for (size_t f = 0; f < result.forms.size(); ++f) join(node, k, kResultPort, result.forms[f]);
-      for (size_t i = 0; i < placed.operands.size(); ++i) {
-        if (placed.operands[i] < 0) continue;
-        const auto operand = static_cast<int>(i);
-        for (size_t f = 0; f < value_at(node, operand).forms.size(); ++f) {
-          const PlacedValue& value = value_at(node, operand);
-          const Relayout& from_root =
-              value.readers[static_cast<size_t>(placed.readers[i])].from_root;
-          if (auto moved = from_root.inverse().then(value.forms[f])) join(node, k, operand, *moved);
-        }
-      }
+    const bool matmul = placed.node->is(Op::matmul);
+    if (agrees == placed.orders.begin() && !matmul) return;
+    if (agrees != placed.orders.end() && !has_free_ports(*placed.node)) return;
+    for (LoopOrder& order : cross(*placed.node, port, relayout)) add_order(node, std::move(order));
+  }
+
+  /// Adds orders that move two ports for different reasons: like a known order, but with another
+  /// port in one of the movements known there. Only known movements are combined: nothing spreads.
+  void join_orders() {
+    joining_ = true;
+    for (size_t n = 0; n < problem_.nodes.size(); ++n) {
+      const PlacedNode& placed = problem_.nodes[n];
+      const size_t known = placed.orders.size();
+      if (known == 1 || placed.operands.size() > kMostJointOperands || !has_free_ports(*placed.node))
+        continue;
+      for (size_t k = 1; k < known; ++k) join(static_cast<int>(n), k);
+    }
+  }
+
+  void join(int node, size_t known) {
+    const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
+    const auto forms = [&](int port) { return value_at(node, port).forms.size(); };
+    for (size_t f = 0; f < forms(kResultPort); ++f)
+      join(node, known, kResultPort, value_at(node, kResultPort).forms[f]);
+    for (size_t i = 0; i < placed.operands.size(); ++i) {
+      if (placed.operands[i] < 0) continue;
+      const auto port = static_cast<int>(i);
+      const auto reader = static_cast<size_t>(placed.readers[i]);
+      const Relayout to_root = value_at(node, port).readers[reader].from_root.inverse();
+      for (size_t f = 0; f < forms(port); ++f)
+        if (auto moved = to_root.then(value_at(node, port).forms[f])) join(node, known, port, *moved);
     }
   }
 
@@ -188,10 +203,9 @@ class Finder {
     return problem_.values[static_cast<size_t>(value)];
   }
 
-  /// Adds the orders that are like a known one and have a port moved by `relayout`.
-  void join(int node, size_t known, int port, Relayout relayout) {
+  void join(int node, size_t known, int port, const Relayout& relayout) {
     const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
-    if (!is_movable(placed) || at_port(placed.orders[known], port).moves_like(relayout)) return;
+    if (at_port(placed.orders[known], port).moves_like(relayout)) return;
     const LoopOrder order = placed.orders[known];
     for (LoopOrder& joint : cross_from(*placed.node, order, port, relayout))
       add_order(node, std::move(joint));
@@ -211,7 +225,8 @@ class Finder {
   void add_order(int index, LoopOrder order) {
     PlacedNode* node = &problem_.nodes[static_cast<size_t>(index)];
     const bool first = node->orders.empty();
-    if (!first && (node->orders.size() >= kMostOrders || !fits(order))) return;
+    const size_t most = joining_ ? kMostJoinedOrders : kMostOrders;
+    if (!first && (node->orders.size() >= most || !fits(order))) return;
     for (const LoopOrder& known : node->orders)
       if (known.moves_like(order)) return;
     // All forms must be reachable, and few enough, before any is recorded.
@@ -238,8 +253,13 @@ class Finder {
     node->orders.push_back(std::move(order));
   }
 
-  static bool has_room(const PlacedValue& value, const Relayout& form) {
-    return value.forms.size() < kMostForms || std::ranges::find(value.forms, form) != value.forms.end();
+  /// While orders are joined, only further shapes of known movements are new.
+  bool has_room(const PlacedValue& value, const Relayout& form) const {
+    if (std::ranges::find(value.forms, form) != value.forms.end()) return true;
+    return value.forms.size() < kMostForms &&
+           (!joining_ || std::ranges::any_of(value.forms, [&](const Relayout& known) {
+             return known.moves_like(form);
+           }));
   }
 
   const Graph& graph_;
@@ -247,6 +267,7 @@ class Finder {
   PlacementProblem problem_;
   std::unordered_map<const Value*, int> index_;
   std::deque<std::pair<int, int>> pending_;  // forms to be offered
+  bool joining_ = false;
 };
 
 }  // namespace

@@ -4,18 +4,18 @@
 #include <array>
 
 #include "base/error.h"
+#include "targets/xnnpack/rank_rules.h"
 
 namespace layline::xnnpack {
 namespace {
 
-constexpr size_t kMaxRank = 6;            // XNN_MAX_TENSOR_DIMS
-constexpr size_t kMaxConcatenated = 5;    // the schema's Concatenate5
+constexpr size_t kMaxConcatenated = 5;  // the schema's Concatenate5
 
 std::string fits(const Value* value) {
   if (value->dtype() != DType::f32 && value->dtype() != DType::f16)
     return fmt::format("XNNPACK has no {} tensors", name(value->dtype()));
-  if (value->shape().size() > kMaxRank)
-    return fmt::format("{} axes, XNNPACK takes at most {}", value->shape().size(), kMaxRank);
+  if (value->shape().size() > kMostAxes)
+    return fmt::format("{} axes, XNNPACK takes at most {}", value->shape().size(), kMostAxes);
   if (!is_static(value->shape())) return "the shape is dynamic";
   if (element_count(value->shape()).is_zero()) return "the tensor is empty";
   return {};
@@ -70,9 +70,9 @@ std::string refuse_gelu(const Node& node) {
 
 std::string refuse_relayout(const Node& node) {
   const Relayout& relayout = node.attrs<RelayoutAttrs>().relayout;
-  if (relayout.factors().size() > kMaxRank)
+  if (relayout.factors().size() > kMostAxes)
     return fmt::format("a transpose of {} axes, XNNPACK takes at most {}",
-                       relayout.factors().size(), kMaxRank);
+                       relayout.factors().size(), kMostAxes);
   return {};
 }
 

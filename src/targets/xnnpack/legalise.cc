@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <numeric>
 
 #include "ir/builder.h"
+#include "ir/evaluate.h"
 #include "ir/tensor.h"
 #include "targets/xnnpack/kernels.h"
+#include "targets/xnnpack/rank_rules.h"
 #include "targets/xnnpack/window_rules.h"
 
 namespace layline::xnnpack {
@@ -29,6 +32,40 @@ Dim product_of(const Shape& shape, size_t first, size_t last) {
 }
 
 // --- elementwise ---------------------------------------------------------------------------------
+
+/// With a constant condition, the greater of two values of which one has been made minus infinity;
+/// a constant alternative bounds the other from both sides, exactly.
+Value* where(const Builder& build, const Node& node) {
+  Value* condition = node.operand(0);
+  Value* yes = node.operand(1);
+  Value* no = node.operand(2);
+  if (!constant_of(condition) || !computes(yes->dtype())) return nullptr;
+  if (constant_of(yes) && constant_of(no)) return nullptr;  // left to constant folding
+  if (!is_static(node.result()->shape())) return nullptr;
+  Value* high = scalar(build, yes, std::numeric_limits<double>::infinity());
+  Value* low = scalar(build, yes, -std::numeric_limits<double>::infinity());
+  auto choose = [&](const Value* a, const Value* b) {
+    const Tensor operands[] = {tensor_of(*constant_of(condition)), tensor_of(*constant_of(a)),
+                               tensor_of(*constant_of(b))};
+    const Tensor chosen = evaluate_op(Op::where, operands, NoAttrs{});
+    return build.constant(Constant::owned(chosen.dtype(), chosen.type().shape,
+                                          {chosen.bytes().begin(), chosen.bytes().end()}));
+  };
+  if (!constant_of(yes) && !constant_of(no))
+    return build.binary(Op::maximum, build.binary(Op::minimum, yes, choose(high, low)),
+                        build.binary(Op::minimum, no, choose(low, high)));
+  const bool fills_no = constant_of(no) != nullptr;
+  Value* x = fills_no ? yes : no;
+  Value* fill = fills_no ? no : yes;
+  auto bound = [&](Op op, Value* free) {
+    x = build.binary(op, x, fills_no ? choose(free, fill) : choose(fill, free));
+  };
+  const bool one = element_count(fill->shape()).is_one();
+  const double value = one ? tensor_of(*constant_of(fill)).get(0) : 0;
+  if (value != std::numeric_limits<double>::infinity()) bound(Op::minimum, high);
+  if (value != -std::numeric_limits<double>::infinity()) bound(Op::maximum, low);
+  return x;
+}
 
 Value* reciprocal(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
@@ -277,6 +314,16 @@ Value* reduce_min(const Builder& build, const Node& node) {
   });
 }
 
+/// x - max - log(sum(exp(x - max))): the logarithm of a softmax that may be 0 would be infinite.
+Value* log_softmax(const Builder& build, const Node& node) {
+  Value* x = node.operand(0);
+  if (!computes(x->dtype()) || !is_static(x->shape())) return nullptr;
+  const AxesAttrs axes{{node.attrs<AxisAttrs>().axis}};
+  x = build.binary(Op::sub, x, build.add(Op::reduce_max, {x}, axes));
+  Value* sum = build.add(Op::reduce_sum, {build.add(Op::exp, {x})}, axes);
+  return build.binary(Op::sub, x, build.add(Op::log, {sum}));
+}
+
 /// Written out; the sums of half floats in single precision, which squares may need.
 Value* normalize(const Builder& build, const Node& node) {
   const auto& attrs = node.attrs<NormalizeAttrs>();
@@ -358,7 +405,9 @@ struct Rule {
 };
 
 constexpr Rule kRules[] = {
+    {Op::relayout, transpose_in_steps},
     {Op::reciprocal, reciprocal},
+    {Op::where, where},
     {Op::gelu, gelu_tanh},
     {Op::expand, expand},
     {Op::slice, slice},
@@ -376,11 +425,13 @@ constexpr Rule kRules[] = {
     {Op::reduce_min, reduce_min},
     {Op::normalize, normalize},
     {Op::softmax, softmax},
+    {Op::log_softmax, log_softmax},
     {Op::matmul, matmul},
     {Op::linear, linear},
 };
 
 Value* rewrite(const Builder& build, const Node& node) {
+  if (Value* replacement = with_fewer_axes(build, node)) return replacement;
   for (const Rule& rule : kRules)
     if (rule.op == node.op())
       if (Value* replacement = rule.rewrite(build, node)) return replacement;

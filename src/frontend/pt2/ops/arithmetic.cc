@@ -1,6 +1,8 @@
 // Elementwise ops on two or three operands, tensors or numbers.
+#include "base/checked.h"
 #include "frontend/pt2/ops/rules.h"
 #include "frontend/pt2/promotion.h"
+#include "ir/tensor.h"
 
 namespace layline::pt2 {
 namespace {
@@ -101,6 +103,27 @@ void masked_fill(Call& call) {
                                    call.convert(call.tensor("self"), dtype)}));
 }
 
+/// Zeros above the diagonal, or below it; diagonal d runs from [0, d], or from [-d, 0].
+template <bool upper>
+void triangle(Call& call) {
+  Value* x = call.tensor("self");
+  const size_t rank = x->shape().size();
+  if (rank < 2 || !is_static(x->shape())) call.fail("takes no {}", to_string(x->type()));
+  const Dim rows = x->shape()[rank - 2], columns = x->shape()[rank - 1];
+  const int64_t diagonal = call.integer("diagonal", 0);
+  constexpr int64_t kMostElements = 1 << 28;
+  if (const auto elements = checked_mul(rows.value(), columns.value());
+      !elements || *elements > kMostElements)
+    call.fail("a mask of {} by {} is too large", rows.value(), columns.value());
+  Tensor keep({DType::boolean, {rows, columns}});
+  for (int64_t i = 0; i < rows.value(); ++i)
+    for (int64_t j = 0; j < columns.value(); ++j)
+      keep.set_int(i * columns.value() + j, upper ? j - i >= diagonal : j - i <= diagonal);
+  Value* mask = call.constant(Constant::owned(DType::boolean, {rows, columns},
+                                              {keep.bytes().begin(), keep.bytes().end()}));
+  call.result(call.add(Op::where, {mask, x, call.scalar(x->dtype(), 0)}));
+}
+
 /// self + value * tensor1 * tensor2, or self + value * tensor1 / tensor2.
 template <Op op>
 void add_combined(Call& call) {
@@ -182,6 +205,8 @@ constexpr OpRule kRules[] = {
     {"aten.where.ScalarSelf", where},
     {"aten.where.ScalarOther", where},
     {"aten.where.Scalar", where},
+    {"aten.triu.default", triangle<true>},
+    {"aten.tril.default", triangle<false>},
     {"aten.masked_fill.Scalar", masked_fill},
     {"aten.masked_fill.Tensor", masked_fill},
 };

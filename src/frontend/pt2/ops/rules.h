@@ -22,6 +22,7 @@ std::span<const OpRule> pool_rules();
 std::span<const OpRule> recurrent_rules();
 std::span<const OpRule> reduction_rules();
 std::span<const OpRule> resize_rules();
+std::span<const OpRule> unfold_rules();
 std::span<const OpRule> view_rules();
 
 }  // namespace layline::pt2
