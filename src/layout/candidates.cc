@@ -15,9 +15,6 @@ constexpr size_t kMostOrders = 16;
 constexpr size_t kMostForms = 12;
 constexpr size_t kMostJoinedOrders = 40;
 
-// Ops with more operands, such as wide concats, are not offered joint orders.
-constexpr size_t kMostJointOperands = 3;
-
 struct Root {
   Value* value;
   Relayout from_root;  // from the root's shape to the operand's
@@ -169,15 +166,15 @@ class Finder {
     for (LoopOrder& order : cross(*placed.node, port, relayout)) add_order(node, std::move(order));
   }
 
-  /// Adds orders that move two ports for different reasons: like a known order, but with another
-  /// port in one of the movements known there. Only known movements are combined: nothing spreads.
+  /// Adds orders in which a contraction's ports move for different reasons: like a known order, but
+  /// with another port in one of the movements known there. Only known movements are combined:
+  /// nothing spreads.
   void join_orders() {
     joining_ = true;
     for (size_t n = 0; n < problem_.nodes.size(); ++n) {
       const PlacedNode& placed = problem_.nodes[n];
       const size_t known = placed.orders.size();
-      if (known == 1 || placed.operands.size() > kMostJointOperands || !has_free_ports(*placed.node))
-        continue;
+      if (known == 1 || info(placed.node->op()).op_class != OpClass::contraction) continue;
       for (size_t k = 1; k < known; ++k) join(static_cast<int>(n), k);
     }
   }

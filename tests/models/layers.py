@@ -406,3 +406,33 @@ class Pool3d(Branches):
             nn.AvgPool3d(3, stride=2, padding=1),
             nn.AvgPool3d((2, 3, 1), stride=1, padding=(1, 1, 0), count_include_pad=False),
         )
+
+
+@case(
+    "resize_cubic",
+    randn((2, 3, 5, 6)),
+    expect="upsample_bicubic2d.vec",
+)
+class ResizeCubic(nn.Module):
+    """Positions of a vision transformer are resized so: at compile time, if they are weights."""
+
+    def __init__(self):
+        super().__init__()
+        self.positions = nn.Parameter(torch.zeros(1, 3, 4, 4))
+
+    def forward(self, x):
+        positions = F.interpolate(self.positions, (5, 6), mode="bicubic")
+        return (
+            x + positions,
+            F.interpolate(x, (7, 4), mode="bicubic", align_corners=True),
+            F.interpolate(x, scale_factor=1.7, mode="bicubic"),
+        )
+
+
+@case("weight_norm", randn((2, 4, 8)), expect="_weight_norm.default")
+class WeightNorm(Branches):
+    def __init__(self):
+        norm = nn.utils.parametrizations.weight_norm
+        super().__init__(
+            norm(nn.Conv1d(4, 6, 3)), norm(nn.Conv1d(4, 4, 3, groups=2), dim=2), norm(nn.Linear(8, 3))
+        )

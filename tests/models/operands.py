@@ -454,3 +454,26 @@ class ScalarChain(nn.Module):
         x = (x / 2 + 0.5 - self.mean) / self.std
         y = self.conv(x)
         return y * self.scale + 1, (y + self.scale.view(1, 4, 1, 1)).relu() * 0.1, 1 - y / 2
+
+
+@case("modes", randn((2, 3, 4)))
+class Modes(nn.Module):
+    """Blocks that torch.export keeps as nested graphs, with views and writes across their borders;
+    and random numbers that nobody reads."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.zeros(4))
+
+    def forward(self, x):
+        torch.rand([])
+        y = x * 2
+        with torch.no_grad():
+            half = y[:, :2]
+            z = half * self.scale
+            with torch.autocast("cpu", enabled=False):
+                w = z @ z.mT
+        with torch.autocast("cuda", dtype=torch.float16):
+            v = half @ half.mT
+        half.add_(1)
+        return y, z, w, v, half

@@ -326,3 +326,71 @@ class Casts(nn.Module):
             i.type_as(x) * x,
             torch.ops.aten._to_copy(x, dtype=torch.float64).float(),
         )
+
+
+@case(
+    "unfold",
+    randn((2, 3, 7, 8), (2, 24, 10), (2, 24, 12)),
+    expect="unfold.default im2col.default col2im.default",
+)
+class Unfold(nn.Module):
+    """Windows and patches that overlap, that tile, and that leave a rest."""
+
+    def forward(self, x, columns, tiles):
+        return (
+            x.unfold(3, 2, 2),
+            x.unfold(2, 3, 2),
+            x.unfold(1, 3, 1),
+            x.unfold(-1, 2, 1) * 2,
+            F.unfold(x, (2, 3), dilation=(2, 1), padding=(1, 0), stride=(1, 2)),
+            F.unfold(x, 2, stride=2),
+            F.unfold(x[0], 3),
+            F.fold(columns, (5, 6), (2, 3), padding=(1, 0), stride=(1, 2), dilation=(2, 1)),
+            F.fold(tiles, (7, 8), 2, stride=2),
+        )
+
+
+@case(
+    "triangles",
+    lambda: (torch.randn(2, 4, 5), torch.randn(4, 4) > 0),
+    expect="triu.default tril.default diff.default",
+)
+class Triangles(nn.Module):
+    """Parts of a matrix, masks made of constants, and differences."""
+
+    def forward(self, x, flags):
+        mask = torch.triu(torch.full((4, 5), float("-inf")), diagonal=1)
+        late = torch.arange(5) > 2
+        return (
+            torch.triu(x),
+            torch.tril(x, diagonal=-1),
+            torch.tril(flags, 1),
+            torch.softmax(x + mask, -1),
+            torch.softmax(x.masked_fill(mask < 0, float("-inf")), -1),
+            torch.where(late, x, 3.0),
+            torch.where(late, x * 2, x - 1),
+            torch.where(late[:4, None], torch.arange(5.0), x),
+            torch.diff(x),
+            torch.diff(x, n=2, dim=1, prepend=x[:, :1] * 2, append=x[:, :2]),
+            torch.diff(flags, dim=0),
+        )
+
+
+@case("many_axes", randn((2, 3, 2, 2, 3, 2, 2, 2), (3, 1, 2, 1, 2, 1, 2)))
+class ManyAxes(nn.Module):
+    """More axes than XNNPACK has, also in a permute that cannot be written with fewer."""
+
+    def forward(self, x, y):
+        z = torch.relu(x + y)
+        reversed_axes = z.permute(7, 6, 5, 4, 3, 2, 1, 0)
+        return (
+            z,
+            reversed_axes * 2,
+            z.permute(1, 3, 5, 7, 0, 2, 4, 6) + 1,
+            torch.cat([z, x], 3),
+            z[:, 1:, :, :, ::2],
+            torch.softmax(z, -1),
+            torch.softmax(z, 2),
+            z.sum((1, 3, 5)),
+            z @ x.transpose(-1, -2),
+        )

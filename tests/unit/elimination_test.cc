@@ -89,8 +89,7 @@ TEST(Elimination, BoundsTheMinimumWhereTablesDoNotFit) {
 TEST(Elimination, ForbiddenChoicesAreAvoided) {
   // Two variables that must be equal, one of which prefers 0 and the other, less strongly, 1.
   const Cost no = Cost::forbidden();
-  const Energy energy{{2, 2},
-                      {{{0}, {{0}, {5}}}, {{1}, {{3}, {0}}}, {{0, 1}, {{0}, no, no, {0}}}}};
+  const Energy energy{{2, 2}, {{{0}, {{0}, {5}}}, {{1}, {{3}, {0}}}, {{0, 1}, {{0}, no, no, {0}}}}};
   const Minimum minimum = minimise(energy);
   EXPECT_EQ(minimum.choice, (std::vector{0, 0}));
   EXPECT_EQ(minimum.cost, (Cost{3}));

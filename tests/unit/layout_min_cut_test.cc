@@ -22,9 +22,8 @@ int64_t cost_of(const CutProblem& problem, unsigned orders) {
     if (orders >> node & 1) cost += problem.second_order_cost[static_cast<size_t>(node)];
   for (const CutValue& value : problem.values) {
     const bool written = side(value.producer, orders);
-    const bool copied = std::ranges::any_of(value.readers, [&](const CutPort& reader) {
-      return side(reader, orders) != written;
-    });
+    const bool copied = std::ranges::any_of(
+        value.readers, [&](const CutPort& reader) { return side(reader, orders) != written; });
     if (copied) cost += written ? value.to_a : value.to_b;
   }
   return cost;
@@ -46,8 +45,8 @@ CutProblem random_problem(Random& random, bool flipped) {
     const bool flip = random.chance(2);
     const auto port = [&](int of) {
       const bool fixed = random.chance(5);
-      const bool own = of < 0 || fixed || !flipped ? random.chance(2)
-                                                   : flip != flips[static_cast<size_t>(of)];
+      const bool own =
+          of < 0 || fixed || !flipped ? random.chance(2) : flip != flips[static_cast<size_t>(of)];
       return CutPort{fixed ? -1 : of, own};
     };
     value.producer = port(node);

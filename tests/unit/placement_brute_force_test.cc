@@ -495,7 +495,7 @@ void compare(const TargetOrders& target, Ops ops, uint32_t graphs, uint32_t gap_
 TEST(BruteForce, PlacementIsTheCheapestOfAllOrders) { compare({}, Ops::whole, 1000, 0); }
 
 // Where a tensor lacks loops that others have, their place in it is free, and only some places are
-// tried (docs/placement.md, "What is not tried").
+// tried.
 TEST(BruteForce, PlacementIsNearlyAlwaysTheCheapestWhereOpsLackLoops) {
   compare({}, Ops::any, 400, 50);
 }

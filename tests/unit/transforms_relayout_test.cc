@@ -127,11 +127,12 @@ TEST(PlaceLayouts, OpsAlongAxesBetweenInverses) {
   }));
   EXPECT_TRUE(crosses([](Model& m, Value* x) { return m.add(Op::softmax, {x}, AxisAttrs{1}); }));
   EXPECT_TRUE(crosses([](Model& m, Value* x) { return m.add(Op::cumsum, {x}, AxisAttrs{2}); }));
-  EXPECT_TRUE(crosses([](Model& m, Value* x) {
-    return m.add(Op::reduce_max, {x}, AxesAttrs{{1}});
-  }));
+  EXPECT_TRUE(
+      crosses([](Model& m, Value* x) { return m.add(Op::reduce_max, {x}, AxesAttrs{{1}}); }));
   EXPECT_TRUE(crosses([](Model& m, Value* x) { return m.add(Op::argmax, {x}, AxisAttrs{2}); }));
-  EXPECT_TRUE(crosses([](Model& m, Value* x) { return m.expand(m.slice(x, 1, 0, 1), {2, 3, 4, 5}); }));
+  EXPECT_TRUE(crosses([](Model& m, Value* x) {
+    return m.expand(m.slice(x, 1, 0, 1), {2, 3, 4, 5});
+  }));
 }
 
 TEST(PlaceLayouts, OpsAlongAxesOfASplitTensor) {
@@ -142,8 +143,8 @@ TEST(PlaceLayouts, OpsAlongAxesOfASplitTensor) {
     Model m;
     Value* y = make(m, m.relayout(m.input({2, 6, 8}), split));
     const Dim n = y->shape()[0], d = y->shape()[1], last = y->shape()[2], c = y->shape()[3];
-    m.output(m.relayout(y, Relayout::from_factors(y->shape(), {n, d, last, c}, {0, 3, 1, 2},
-                                                  {n, c * d, last})));
+    m.output(m.relayout(
+        y, Relayout::from_factors(y->shape(), {n, d, last, c}, {0, 3, 1, 2}, {n, c * d, last})));
     m.run({"place_layouts"});
     return m.moves() == 0;
   };

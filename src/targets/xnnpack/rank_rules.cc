@@ -12,6 +12,19 @@ Dim product_of(const Shape& shape, size_t first, size_t last) {
   return product(std::span(shape).subspan(first, last - first));
 }
 
+/// x in a shape that it broadcasts to, one axis after the other.
+Value* expanded(const Builder& build, Value* x, const Shape& shape) {
+  Shape from(shape.size() - x->shape().size(), Dim(1));
+  from.insert(from.end(), x->shape().begin(), x->shape().end());
+  for (size_t a = shape.size(); a-- > 0;) {
+    if (from[a] == shape[a]) continue;
+    const Dim outer = product_of(from, 0, a), inner = product_of(from, a + 1, from.size());
+    x = build.expand(build.view(x, {outer, 1, inner}), {outer, shape[a], inner});
+    from[a] = shape[a];
+  }
+  return build.view(x, shape);
+}
+
 /// Neighbouring axes that all operands have, or that the same operands broadcast, are one axis.
 Value* elementwise(const Builder& build, const Node& node) {
   const Shape& result = node.result()->shape();
@@ -36,10 +49,13 @@ Value* elementwise(const Builder& build, const Node& node) {
       operands[i].back() = operands[i].back() * shapes[i][a];
     previous = std::move(broadcast);
   }
-  if (merged.size() > kMostAxes) return nullptr;
   std::vector<Value*> views;
-  for (size_t i = 0; i < operands.size(); ++i)
-    views.push_back(build.view(node.operand(static_cast<int>(i)), operands[i]));
+  for (size_t i = 0; i < operands.size(); ++i) {
+    Value* operand = node.operand(static_cast<int>(i));
+    views.push_back(merged.size() <= kMostAxes
+                        ? build.view(operand, operands[i])
+                        : build.view(expanded(build, operand, result), {element_count(result)}));
+  }
   return build.view(build.add(node.op(), std::move(views), node.attributes()), result);
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/checked.h"
 #include "frontend/pt2/ops/rules.h"
 
 namespace layline::pt2 {
@@ -30,12 +29,11 @@ Value* windows(const Call& call, Value* x, int64_t axis, int64_t count, int64_t 
   std::vector<Value*> parts;
   if (count <= size) {
     for (int64_t i = 0; i < count; ++i) parts.push_back(call.slice(x, axis, i * step, size));
-    Value* joined = parts.size() == 1 ? parts[0] : call.concat(std::move(parts), axis);
-    return call.view(joined, std::move(split));
+    return call.view(call.concat(std::move(parts), axis), std::move(split));
   }
   for (int64_t k = 0; k < size; ++k)
     parts.push_back(with_axis(call, call.slice(x, axis, k, count, step), axis + 1, 1));
-  return parts.size() == 1 ? parts[0] : call.concat(std::move(parts), axis + 1);
+  return call.concat(std::move(parts), axis + 1);
 }
 
 void unfold(Call& call) {
@@ -108,8 +106,7 @@ void im2col(Call& call) {
       Value* tap = call.slice(rows, 3, j * p.dilation[1], p.count[1], p.stride[1]);
       taps.push_back(with_axis(call, tap, 2, 1));
     }
-  Value* joined = taps.size() == 1 ? taps[0] : call.concat(std::move(taps), 2);
-  call.result(call.view(joined, call.recorded().shape));
+  call.result(call.view(call.concat(std::move(taps), 2), call.recorded().shape));
 }
 
 /// Element i of an axis goes to `first` + i * step of `length`, zeros elsewhere.
