@@ -41,6 +41,7 @@ class Finder {
       if (input.value) value_index(input.value);
     add_nodes();
     add_outputs();
+    for (size_t n = 0; n < problem_.nodes.size(); ++n) offer_innermost(static_cast<int>(n));
     while (!pending_.empty()) {
       const auto [value, form] = pending_.front();
       pending_.pop_front();
@@ -128,6 +129,19 @@ class Finder {
           {-1, static_cast<int>(i), std::move(root.from_root)});
       problem_.outputs.push_back({value, form});
     }
+  }
+
+  /// Kernels like to find the axis that a softmax runs along innermost, though no neighbour may have
+  /// it there.
+  void offer_innermost(int node) {
+    const Node& softmax = *problem_.nodes[static_cast<size_t>(node)].node;
+    if (!softmax.is(Op::softmax)) return;
+    const auto axis = softmax.attrs<AxisAttrs>().axis;
+    std::vector<int> order;
+    for (int i = 0; i < softmax.result()->type().rank(); ++i)
+      if (i != axis) order.push_back(i);
+    order.push_back(static_cast<int>(axis));
+    offer(node, 0, Relayout::permute(softmax.operand(0)->shape(), order));
   }
 
   bool is_movable(const PlacedNode& node) const {
