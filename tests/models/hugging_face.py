@@ -65,17 +65,54 @@ def distilbert_tiny():
     return _wrap(transformers.DistilBertModel(config)), (_tokens(128, 1000),)
 
 
-def llama_tiny():
-    config = transformers.LlamaConfig(
-        vocab_size=1000,
-        hidden_size=128,
-        intermediate_size=344,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=256,
+def _llama():
+    return transformers.LlamaForCausalLM(
+        transformers.LlamaConfig(
+            vocab_size=1000,
+            hidden_size=128,
+            intermediate_size=344,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            max_position_embeddings=256,
+        )
     )
-    return _wrap(transformers.LlamaForCausalLM(config), fields=("logits",)), (_tokens(64, 1000),)
+
+
+def llama_tiny():
+    return _wrap(_llama(), fields=("logits",)), (_tokens(64, 1000),)
+
+
+class DecodeStep(nn.Module):
+    """One token at a position, with the keys and values of all layers as input and as output."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, token, position, keys, values):
+        cache = transformers.StaticCache(self.model.config, max_cache_len=keys.shape[3])
+        for layer, key, value in zip(cache.layers, keys.unbind(0), values.unbind(0)):
+            layer.lazy_initialization(key, value)
+            layer.keys, layer.values = key.clone(), value.clone()
+            layer.cumulative_length = position[0].clone()
+        result = self.model(
+            token,
+            position_ids=position[None],
+            past_key_values=cache,
+            use_cache=True,
+            return_dict=True,
+        )
+        return (
+            result.logits,
+            torch.stack([layer.keys for layer in cache.layers]),
+            torch.stack([layer.values for layer in cache.layers]),
+        )
+
+
+def llama_tiny_decode():
+    caches = [torch.randn(2, 1, 2, 64, 32) for _ in range(2)]
+    return DecodeStep(_llama()), (_tokens(1, 1000), torch.tensor([17]), *caches)
 
 
 def t5_encoder_tiny():
@@ -153,6 +190,7 @@ MODELS = {
         bert_tiny_masked,
         distilbert_tiny,
         llama_tiny,
+        llama_tiny_decode,
         t5_encoder_tiny,
         whisper_tiny_encoder,
         segformer_b0,

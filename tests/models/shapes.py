@@ -394,3 +394,33 @@ class ManyAxes(nn.Module):
             z.sum((1, 3, 5)),
             z @ x.transpose(-1, -2),
         )
+
+
+@case(
+    "cache_update",
+    lambda: (
+        torch.randn(1, 2, 6, 4),
+        torch.randn(1, 2, 1, 4),
+        torch.tensor([4]),
+        torch.tensor([5, 0]),
+        torch.rand(1, 1, 6, 1) > 0.5,
+    ),
+    expect="index_copy_.default index_put_.default index_copy.default where.self",
+)
+class CacheUpdate(nn.Module):
+    """One step written into a cache, at a place that is an input; and choices by a mask that is
+    broadcast."""
+
+    def forward(self, cache, step, place, places, mask):
+        keys = cache.clone()
+        keys.index_copy_(2, place, step)
+        values = cache * 2
+        values[:, :, place - 6] = step
+        return (
+            keys,
+            values,
+            cache.index_copy(2, places, torch.cat([step, step * 3], 2)),
+            torch.where(mask, cache, step),
+            cache.masked_fill(mask, float("-inf")),
+            torch.where(mask, cache, 0.5),
+        )

@@ -33,18 +33,24 @@ Dim product_of(const Shape& shape, size_t first, size_t last) {
 
 // --- elementwise ---------------------------------------------------------------------------------
 
-/// With a constant condition, the greater of two values of which one has been made minus infinity;
-/// a constant alternative bounds the other from both sides, exactly.
+/// The greater of two values of which one has been made minus infinity; a constant alternative
+/// bounds the other from both sides. Exact, for all but NaN. Only the bounds are chosen, by a portable
+/// kernel unless the condition is constant: where it is broadcast, or they fold.
 Value* where(const Builder& build, const Node& node) {
   Value* condition = node.operand(0);
   Value* yes = node.operand(1);
   Value* no = node.operand(2);
-  if (!constant_of(condition) || !computes(yes->dtype())) return nullptr;
-  if (constant_of(yes) && constant_of(no)) return nullptr;  // left to constant folding
-  if (!is_static(node.result()->shape())) return nullptr;
+  const Shape& result = node.result()->shape();
+  if (!computes(yes->dtype()) || !is_static(result) || (constant_of(yes) && constant_of(no)))
+    return nullptr;
+  constexpr int64_t kBroadcast = 4;
+  if (!constant_of(condition) &&
+      element_count(condition->shape()).value() > element_count(result).value() / kBroadcast)
+    return nullptr;
   Value* high = scalar(build, yes, std::numeric_limits<double>::infinity());
   Value* low = scalar(build, yes, -std::numeric_limits<double>::infinity());
-  auto choose = [&](const Value* a, const Value* b) {
+  auto choose = [&](Value* a, Value* b) -> Value* {
+    if (!constant_of(condition)) return build.add(Op::where, {condition, a, b});
     const Tensor operands[] = {tensor_of(*constant_of(condition)), tensor_of(*constant_of(a)),
                                tensor_of(*constant_of(b))};
     const Tensor chosen = evaluate_op(Op::where, operands, NoAttrs{});

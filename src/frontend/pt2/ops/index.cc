@@ -4,6 +4,7 @@
 
 #include "frontend/pt2/ops/rules.h"
 #include "frontend/pt2/overwrite.h"
+#include "ir/tensor.h"
 
 namespace layline::pt2 {
 namespace {
@@ -123,11 +124,55 @@ void index(Call& call) {
   call.result(gather_flat(call, flat.data, flat.position, flat.axis));
 }
 
+/// x with the element `index`, a tensor of one, of an axis replaced by `part`, of length 1 there: a
+/// choice by comparison, which stays among the elementwise ops around it, as a scatter does not.
+Value* with_element(const Call& call, Value* x, int64_t axis, Value* index, Value* part) {
+  const Dim length = x->shape()[static_cast<size_t>(axis)];
+  Tensor places({DType::i64, {length}});
+  for (int64_t i = 0; i < length.value(); ++i) places.set_int(i, i);
+  Value* numbers = call.constant(
+      Constant::owned(DType::i64, {length}, {places.bytes().begin(), places.bytes().end()}));
+  index = call.view(counted_from_start(call, index, length.value()), {1});
+  Shape along(x->shape().size() - static_cast<size_t>(axis), Dim(1));
+  along[0] = length;
+  Value* hit = call.view(call.binary(Op::equal, numbers, index), std::move(along));
+  return call.add(Op::where, {hit, part, x});
+}
+
+/// x with the elements that a list of indices names, of one axis, replaced by those of `source`.
+void index_copy(Call& call) {
+  Value* x = call.tensor("self");
+  const int64_t axis = axis_of(call, x);
+  Value* index = call.tensor("index");
+  Value* source = call.tensor("source");
+  if (source->shape().size() != x->shape().size() || !is_static(x->shape()))
+    call.fail("copies {} into {}", to_string(source->type()), to_string(x->type()));
+  if (element_count(index->shape()).is_one())
+    return call.result(with_element(call, x, axis, index, source));
+  Shape along(x->shape().size() - static_cast<size_t>(axis), Dim(1));
+  along[0] = element_count(index->shape());
+  index = call.expand(call.view(call.convert(index, DType::i64), std::move(along)), source->shape());
+  call.result(call.add(Op::scatter_elements, {x, index, source}, AxisAttrs{axis}));
+}
+
 /// x with x[..., i, :, j] replaced by values, which broadcast.
 void index_put(Call& call) {
   if (call.flag("accumulate", false))
     call.fail("adds to the elements (accumulate=True), which is not supported");
   Value* x = call.tensor("self");
+  if (const Indexed indexed = indexed_axes(call, x);
+      indexed.axes.size() == 1 && element_count(indexed.indices[0]->shape()).is_one()) {
+    const auto place = static_cast<size_t>(indexed.axes[0]);
+    Shape part = x->shape();
+    part.erase(part.begin() + static_cast<std::ptrdiff_t>(place));
+    const Shape& index = indexed.indices[0]->shape();
+    part.insert(part.begin() + static_cast<std::ptrdiff_t>(place), index.begin(), index.end());
+    Value* values = call.expand(call.convert(call.tensor("values"), x->dtype()), part);
+    part = x->shape();
+    part[place] = 1;
+    return call.result(with_element(call, x, indexed.axes[0], indexed.indices[0],
+                                    call.view(values, std::move(part))));
+  }
   const Flattened flat = flattened(call, x);
   const auto axis = static_cast<std::ptrdiff_t>(flat.axis);
   // The values as x[...] has them, then with one axis of indices; every element has its own index.
@@ -209,6 +254,7 @@ constexpr OpRule kRules[] = {
     {"aten.gather.default", gather},
     {"aten.index.Tensor", index},
     {"aten.index_put.default", index_put},
+    {"aten.index_copy.default", index_copy},
     {"aten.scatter.src", scatter},
     {"aten.slice_scatter.default", slice_scatter},
     {"aten.select_scatter.default", select_scatter},
