@@ -33,9 +33,20 @@ Dim product_of(const Shape& shape, size_t first, size_t last) {
 
 // --- elementwise ---------------------------------------------------------------------------------
 
-/// The greater of two values of which one has been made minus infinity; a constant alternative
-/// bounds the other from both sides. Exact, for all but NaN. Only the bounds are chosen, by a portable
-/// kernel unless the condition is constant: where it is broadcast, or they fold.
+/// Infinity where the condition holds, minus infinity elsewhere: the bound of a choice.
+Value* choice_bound(const Builder& build, Value* condition, DType dtype) {
+  Value* high = build.scalar(dtype, std::numeric_limits<double>::infinity());
+  Value* low = build.scalar(dtype, -std::numeric_limits<double>::infinity());
+  if (constant_of(condition) == nullptr) return build.add(Op::where, {condition, high, low});
+  const Tensor operands[] = {tensor_of(*constant_of(condition)), tensor_of(*constant_of(high)),
+                             tensor_of(*constant_of(low))};
+  const Tensor bound = evaluate_op(Op::where, operands, NoAttrs{});
+  return build.constant(Constant::owned(dtype, bound.type().shape,
+                                        {bound.bytes().begin(), bound.bytes().end()}));
+}
+
+/// The greater of two values of which one has been made minus infinity: exact, for all but NaN. For a
+/// condition that is not constant a portable kernel makes the bound, so it has to be small.
 Value* where(const Builder& build, const Node& node) {
   Value* condition = node.operand(0);
   Value* yes = node.operand(1);
@@ -43,34 +54,23 @@ Value* where(const Builder& build, const Node& node) {
   const Shape& result = node.result()->shape();
   if (!computes(yes->dtype()) || !is_static(result) || (constant_of(yes) && constant_of(no)))
     return nullptr;
-  constexpr int64_t kBroadcast = 4;
+  constexpr int64_t kMuchSmaller = 4;
   if (!constant_of(condition) &&
-      element_count(condition->shape()).value() > element_count(result).value() / kBroadcast)
+      element_count(condition->shape()).value() > element_count(result).value() / kMuchSmaller)
     return nullptr;
-  Value* high = scalar(build, yes, std::numeric_limits<double>::infinity());
-  Value* low = scalar(build, yes, -std::numeric_limits<double>::infinity());
-  auto choose = [&](Value* a, Value* b) -> Value* {
-    if (!constant_of(condition)) return build.add(Op::where, {condition, a, b});
-    const Tensor operands[] = {tensor_of(*constant_of(condition)), tensor_of(*constant_of(a)),
-                               tensor_of(*constant_of(b))};
-    const Tensor chosen = evaluate_op(Op::where, operands, NoAttrs{});
-    return build.constant(Constant::owned(chosen.dtype(), chosen.type().shape,
-                                          {chosen.bytes().begin(), chosen.bytes().end()}));
+  auto is_filled = [](const Value* value, double with) {
+    const Constant* constant = constant_of(value);
+    return constant && element_count(value->shape()).is_one() && tensor_of(*constant).get(0) == with;
   };
-  if (!constant_of(yes) && !constant_of(no))
-    return build.binary(Op::maximum, build.binary(Op::minimum, yes, choose(high, low)),
-                        build.binary(Op::minimum, no, choose(low, high)));
-  const bool fills_no = constant_of(no) != nullptr;
-  Value* x = fills_no ? yes : no;
-  Value* fill = fills_no ? no : yes;
-  auto bound = [&](Op op, Value* free) {
-    x = build.binary(op, x, fills_no ? choose(free, fill) : choose(fill, free));
-  };
-  const bool one = element_count(fill->shape()).is_one();
-  const double value = one ? tensor_of(*constant_of(fill)).get(0) : 0;
-  if (value != std::numeric_limits<double>::infinity()) bound(Op::minimum, high);
-  if (value != -std::numeric_limits<double>::infinity()) bound(Op::maximum, low);
-  return x;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Value* bound = choice_bound(build, condition, yes->dtype());
+  Value* opposite = build.add(Op::neg, {bound});
+  if (is_filled(no, -kInfinity)) return build.binary(Op::minimum, yes, bound);
+  if (is_filled(no, kInfinity)) return build.binary(Op::maximum, yes, opposite);
+  if (is_filled(yes, -kInfinity)) return build.binary(Op::minimum, no, opposite);
+  if (is_filled(yes, kInfinity)) return build.binary(Op::maximum, no, bound);
+  return build.binary(Op::maximum, build.binary(Op::minimum, yes, bound),
+                      build.binary(Op::minimum, no, opposite));
 }
 
 Value* reciprocal(const Builder& build, const Node& node) {
