@@ -12,7 +12,8 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 build: setup build/build.ninja ## compile layline: build/layline
 	cmake --build build -j $(JOBS)
 
-demo: build ## compile a small model, run it on ExecuTorch, compare with torch
+demo: setup build/build.ninja ## compile a small model, run it on ExecuTorch, compare with torch
+	cmake --build build -j $(JOBS) --target layline
 	scripts/demo
 
 test: build ## every test

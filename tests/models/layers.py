@@ -429,6 +429,23 @@ class ResizeCubic(nn.Module):
         )
 
 
+@case(
+    "resize_sequence",
+    randn((2, 3, 5)),
+    DECOMPOSED,
+    expect="upsample_linear1d.vec upsample_nearest1d.vec",
+)
+class ResizeSequence(nn.Module):
+    def forward(self, x):
+        return (
+            F.interpolate(x, 10),
+            F.interpolate(x, scale_factor=1.7),
+            F.interpolate(x, 8, mode="linear"),
+            F.interpolate(x, scale_factor=2, mode="linear"),
+            F.interpolate(x, 9, mode="linear", align_corners=True),
+        )
+
+
 @case("weight_norm", randn((2, 4, 8)), expect="_weight_norm.default")
 class WeightNorm(Branches):
     def __init__(self):
@@ -436,3 +453,19 @@ class WeightNorm(Branches):
         super().__init__(
             norm(nn.Conv1d(4, 6, 3)), norm(nn.Conv1d(4, 4, 3, groups=2), dim=2), norm(nn.Linear(8, 3))
         )
+
+
+@case("standardised_weights", randn((2, 3, 6, 6)), expect="batch_norm.default")
+class StandardisedWeights(nn.Module):
+    """A norm that takes the statistics of what it is given."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(4, 3, 3, 3))
+        self.gain = nn.Parameter(torch.zeros(4))
+        self.norm = nn.BatchNorm2d(4, track_running_stats=False)
+
+    def forward(self, x):
+        flat = self.weight.reshape(1, 4, -1)
+        weight = F.batch_norm(flat, None, None, self.gain, training=True, momentum=0.0)
+        return self.norm(F.conv2d(x, weight.reshape_as(self.weight)))

@@ -112,3 +112,28 @@ class Attention(nn.Module):
             attend(q, few, few, enable_gqa=True),
             attend(q, few, few, attn_mask=mask, enable_gqa=True),
         )
+
+
+@case(
+    "attention_bias",
+    randn((2, 3, 5, 4), (2, 3, 7, 4), (2, 3, 5, 7)),
+    expect="scaled_dot_product_attention.default",
+)
+class AttentionBias(nn.Module):
+    """Additive masks that are computed, that are finite but very low, and that are inputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.positions = nn.Parameter(torch.zeros(4, 7))
+        low = torch.zeros(5, 7)
+        low[1], low[2, 3:] = torch.finfo(torch.float32).min, torch.finfo(torch.float32).min
+        self.register_buffer("low", low)
+
+    def forward(self, q, k, bias):
+        attend = F.scaled_dot_product_attention
+        return (
+            attend(q, k, k, attn_mask=q @ self.positions + 0.5),
+            attend(q, k, k, attn_mask=self.low),
+            attend(q, k, k, attn_mask=bias),
+            attend(q, k, k, attn_mask=bias.masked_fill(self.low < 0, -torch.inf)),
+        )

@@ -37,12 +37,7 @@ Dim product_of(const Shape& shape, size_t first, size_t last) {
 Value* choice_bound(const Builder& build, Value* condition, DType dtype) {
   Value* high = build.scalar(dtype, std::numeric_limits<double>::infinity());
   Value* low = build.scalar(dtype, -std::numeric_limits<double>::infinity());
-  if (constant_of(condition) == nullptr) return build.add(Op::where, {condition, high, low});
-  const Tensor operands[] = {tensor_of(*constant_of(condition)), tensor_of(*constant_of(high)),
-                             tensor_of(*constant_of(low))};
-  const Tensor bound = evaluate_op(Op::where, operands, NoAttrs{});
-  return build.constant(Constant::owned(dtype, bound.type().shape,
-                                        {bound.bytes().begin(), bound.bytes().end()}));
+  return build.add(Op::where, {condition, high, low});
 }
 
 /// The greater of two values of which one has been made minus infinity: exact, for all but NaN. For a
@@ -218,21 +213,52 @@ Value* roll(const Builder& build, const Node& node) {
   return x;
 }
 
-/// Repeating every pixel is a broadcast over two new axes.
+/// The element of a spatial axis that each element of the result shows.
+Ints nearest_sources(const Node& node, size_t axis) {
+  auto attrs = node.attrs<ResizeAttrs>();
+  const Dim length = node.operand(0)->shape()[axis + 1];
+  attrs.size = {attrs.size[axis], 1};
+  attrs.step = {attrs.step[axis], 1};
+  Tensor numbers({DType::f64, {1, length, 1, 1}});
+  for (int64_t i = 0; i < numbers.count(); ++i) numbers.set(i, static_cast<double>(i));
+  const Tensor shown = evaluate_op(Op::resize, std::span(&numbers, 1), attrs);
+  Ints sources;
+  for (int64_t i = 0; i < shown.count(); ++i) sources.push_back(static_cast<int64_t>(shown.get(i)));
+  return sources;
+}
+
+/// From p elements to q, in lowest terms: each repeated q times, a broadcast over a new axis, and of
+/// that every p-th.
 Value* resize_nearest(const Builder& build, const Node& node) {
+  constexpr int64_t kMostRepeats = 16;
   const auto& attrs = node.attrs<ResizeAttrs>();
   Value* x = node.operand(0);
-  if (attrs.mode != ResizeMode::nearest || x->shape().size() != 4) return nullptr;
-  const Shape& shape = x->shape();
+  if (attrs.mode != ResizeMode::nearest || x->shape().size() != 4 || !computes(x->dtype()) ||
+      !is_static(node.result()->shape()) || element_count(node.result()->shape()).is_zero())
+    return nullptr;
   for (size_t i = 0; i < 2; ++i) {
-    const int64_t in = shape[i + 1].value();
-    if (attrs.size[i] % in != 0 || attrs.step[i] * static_cast<double>(attrs.size[i] / in) != 1)
-      return nullptr;
+    const int64_t in = x->shape()[i + 1].value(), out = attrs.size[i];
+    if (out / std::gcd(in, out) > kMostRepeats) return nullptr;
+    // The step may not be the ratio of the sizes, and torch rounds it.
+    const Ints sources = nearest_sources(node, i);
+    for (int64_t k = 0; k < out; ++k)
+      if (sources[static_cast<size_t>(k)] != k * in / out) return nullptr;
   }
-  const Dim tall = *divide(attrs.size[0], shape[1]), wide = *divide(attrs.size[1], shape[2]);
-  Value* split = build.view(x, {shape[0], shape[1], 1, shape[2], 1, shape[3]});
-  Value* repeated = build.expand(split, {shape[0], shape[1], tall, shape[2], wide, shape[3]});
-  return build.view(repeated, node.result()->shape());
+  Ints steps;
+  Shape split, repeated, merged = x->shape();
+  for (size_t a = 0; a < 4; ++a) {
+    split.push_back(x->shape()[a]);
+    repeated.push_back(x->shape()[a]);
+    if (a == 0 || a == 3) continue;
+    const int64_t in = x->shape()[a].value(), out = attrs.size[a - 1], common = std::gcd(in, out);
+    split.push_back(1);
+    repeated.push_back(out / common);
+    merged[a] = in * (out / common);
+    steps.push_back(in / common);
+  }
+  Value* y = build.view(build.expand(build.view(x, split), repeated), merged);
+  y = build.slice(y, 1, 0, attrs.size[0], steps[0]);
+  return build.slice(y, 2, 0, attrs.size[1], steps[1]);
 }
 
 // --- reductions ----------------------------------------------------------------------------------
@@ -436,7 +462,25 @@ constexpr Rule kRules[] = {
     {Op::linear, linear},
 };
 
+/// What the runtime would have to compute outside the delegate is computed here, even where constant
+/// folding finds the result too large: tables of relative positions, spread out.
+Value* computed(const Builder& build, const Node& node) {
+  constexpr size_t kMostBytes = size_t{64} << 20;
+  if (node.is(Op::relayout) || node.is(Op::expand) || !is_static(node.result()->shape()) ||
+      byte_count(node.result()->type()) > kMostBytes || node.operand_count() == 0)
+    return nullptr;
+  std::vector<Tensor> operands;
+  for (const Value* operand : node.operands()) {
+    if (constant_of(operand) == nullptr) return nullptr;
+    operands.push_back(tensor_of(*constant_of(operand)));
+  }
+  const Tensor result = evaluate_node(node, operands);
+  return build.constant(Constant::owned(result.dtype(), result.type().shape,
+                                        {result.bytes().begin(), result.bytes().end()}));
+}
+
 Value* rewrite(const Builder& build, const Node& node) {
+  if (Value* constant = computed(build, node)) return constant;
   if (Value* replacement = with_fewer_axes(build, node)) return replacement;
   for (const Rule& rule : kRules)
     if (rule.op == node.op())

@@ -38,8 +38,6 @@ Value* batch_norm(Call& call) {
   return call.binary(Op::add, scaled, call.view(call.convert(shift, x->dtype()), per_channel));
 }
 
-void batch_norm_inference(Call& call) { call.result(batch_norm(call)); }
-
 Ints axes_from(int64_t first, int64_t rank) {
   Ints axes(static_cast<size_t>(rank - first));
   std::iota(axes.begin(), axes.end(), first);
@@ -139,6 +137,12 @@ void weight_norm(Call& call) {
   Value* power = call.add(Op::reduce_sum, {call.add(Op::square, {direction})}, AxesAttrs{axes});
   Value* length = call.binary(Op::div, call.tensor("g"), call.add(Op::sqrt, {power}));
   call.result(call.binary(Op::mul, direction, length));
+}
+
+/// Without statistics in the model, as when weights are standardised, those of the batch itself.
+void batch_norm_inference(Call& call) {
+  const bool statistics = call.has("running_mean") || call.has("running_var");
+  statistics ? call.result(batch_norm(call)) : batch_norm_without_statistics(call);
 }
 
 void dropout(Call& call) {

@@ -10,31 +10,36 @@
 namespace layline::pt2 {
 namespace {
 
+/// A sequence is an image of one row.
+Shape with_rows(Call& call, Shape shape) {
+  if (shape.size() == 3) shape.insert(shape.begin() + 2, Dim(1));
+  if (shape.size() != 4) call.fail("takes 3 or 4 axes, but has {}", shape.size());
+  return shape;
+}
+
 /// The scale the user gave for each axis, where the op keeps it: torch then computes source
 /// coordinates from it and not from the sizes.
 std::vector<std::optional<double>> given_scales(Call& call) {
-  if (auto factors = call.numbers("scale_factors"))
-    return {factors->begin(), factors->end()};
   std::vector<std::optional<double>> scales(2);
+  if (auto factors = call.numbers("scale_factors")) {
+    scales.assign(factors->begin(), factors->end());
+    if (scales.size() == 1) scales.insert(scales.begin(), std::nullopt);
+  }
   if (call.has("scales_h")) scales[0] = call.number("scales_h", 1);
-  if (call.has("scales_w")) scales[1] = call.number("scales_w", 1);
+  for (std::string_view last : {"scales_w", "scales"})
+    if (call.has(last)) scales[1] = call.number(last, 1);
   return scales;
 }
 
-Value* image(Call& call, std::string_view self) {
-  Value* x = call.tensor(self);
-  if (x->shape().size() != 4) call.fail("takes 4 axes, but the input is {}", to_string(x->type()));
-  return x;
-}
-
-ResizeAttrs attributes(Call& call, const Value* x, ResizeMode mode) {
+ResizeAttrs attributes(Call& call, const Shape& source, ResizeMode mode) {
   ResizeAttrs attrs;
   attrs.mode = mode;
   attrs.align_corners = call.flag("align_corners", false);
   const auto scales = given_scales(call);
   if (scales.size() != 2) call.fail("has {} scales for 2 axes", scales.size());
+  const Shape result = with_rows(call, call.recorded().shape);
   for (size_t i = 0; i < 2; ++i) {
-    const Dim from = x->shape()[i + 2], to = call.recorded().shape[i + 2];
+    const Dim from = source[i + 2], to = result[i + 2];
     if (!from.is_static() || !to.is_static()) call.fail("resizing a dynamic axis is not supported");
     const auto in = static_cast<double>(from.value()), out = static_cast<double>(to.value());
     attrs.size.push_back(to.value());
@@ -46,11 +51,16 @@ ResizeAttrs attributes(Call& call, const Value* x, ResizeMode mode) {
   return attrs;
 }
 
+Value* image(Call& call, std::string_view self) {
+  Value* x = call.tensor(self);
+  return call.view(x, with_rows(call, x->shape()));
+}
+
 void resize(Call& call, ResizeMode mode, std::string_view self) {
   Value* x = image(call, self);
-  ResizeAttrs attrs = attributes(call, x, mode);
+  ResizeAttrs attrs = attributes(call, x->shape(), mode);
   Value* y = call.add(Op::resize, {call.to_channels_last(x)}, std::move(attrs));
-  call.result(call.from_channels_last(y));
+  call.result(call.view(call.from_channels_last(y), call.recorded().shape));
 }
 
 /// The weights of the four neighbours of a place `t` behind the second: cubic convolution, Keys 1981,
@@ -88,7 +98,7 @@ Value* cubic_matrix(Call& call, DType dtype, int64_t in, int64_t out, double ste
 void resize_cubic(Call& call, std::string_view self) {
   static constexpr std::array<int, 4> kSwap = {0, 1, 3, 2};
   Value* x = image(call, self);
-  const ResizeAttrs attrs = attributes(call, x, ResizeMode::bilinear);
+  const ResizeAttrs attrs = attributes(call, x->shape(), ResizeMode::bilinear);
   for (size_t axis : {1, 0}) {
     Value* matrix = cubic_matrix(call, x->dtype(), x->shape()[3].value(), attrs.size[axis],
                                  attrs.step[axis], attrs.align_corners);
@@ -104,6 +114,14 @@ constexpr OpRule kRules[] = {
      [](Call& call) { resize(call, ResizeMode::nearest, "self"); }},
     {"aten.upsample_bilinear2d.vec",
      [](Call& call) { resize(call, ResizeMode::bilinear, "input"); }},
+    {"aten.upsample_nearest1d.vec",
+     [](Call& call) { resize(call, ResizeMode::nearest, "input"); }},
+    {"aten.upsample_nearest1d.default",
+     [](Call& call) { resize(call, ResizeMode::nearest, "self"); }},
+    {"aten.upsample_linear1d.vec",
+     [](Call& call) { resize(call, ResizeMode::bilinear, "input"); }},
+    {"aten.upsample_linear1d.default",
+     [](Call& call) { resize(call, ResizeMode::bilinear, "self"); }},
     {"aten.upsample_bicubic2d.vec", [](Call& call) { resize_cubic(call, "input"); }},
     {"aten.upsample_bicubic2d.default", [](Call& call) { resize_cubic(call, "self"); }},
     {"aten.upsample_bilinear2d.default",
