@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -18,6 +17,7 @@
 #include "ir/tensor.h"
 #include "runtime/program.h"
 #include "runtime/random_input.h"
+#include "runtime/tensor_file.h"
 #include "runtime/threads.h"
 
 namespace layline {
@@ -32,35 +32,6 @@ struct RunArguments {
   std::string output_dir;
   unsigned threads = 0;
 };
-
-struct NpyRow {
-  DType dtype;
-  NpyType npy;
-};
-
-constexpr std::array kNpyTypes = {
-    NpyRow{DType::f32, NpyType::kFloat32},  NpyRow{DType::f16, NpyType::kFloat16},
-    NpyRow{DType::bf16, NpyType::kRaw16},   NpyRow{DType::f64, NpyType::kFloat64},
-    NpyRow{DType::i8, NpyType::kInt8},      NpyRow{DType::i16, NpyType::kInt16},
-    NpyRow{DType::i32, NpyType::kInt32},    NpyRow{DType::i64, NpyType::kInt64},
-    NpyRow{DType::u8, NpyType::kUint8},     NpyRow{DType::u16, NpyType::kUint16},
-    NpyRow{DType::boolean, NpyType::kBool},
-};
-static_assert(kNpyTypes.size() == kDTypeCount);
-
-NpyType npy_type(DType dtype) {
-  return std::find_if(kNpyTypes.begin(), kNpyTypes.end(),
-                      [&](const NpyRow& row) { return row.dtype == dtype; })
-      ->npy;
-}
-
-HostTensor read_tensor(const std::string& path) {
-  NpyArray array = read_npy(path);
-  const auto row = std::find_if(kNpyTypes.begin(), kNpyTypes.end(),
-                                [&](const NpyRow& other) { return other.npy == array.type; });
-  LAYLINE_ASSERT(row != kNpyTypes.end(), "no dtype for {}", npy_descr(array.type));
-  return {row->dtype, std::move(array.shape), std::move(array.bytes)};
-}
 
 size_t find_input(const std::vector<IoInfo>& inputs, const std::string& name) {
   std::vector<std::string> names;

@@ -6,35 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/npy.h"
 #include "ir/tensor.h"
 #include "pte/writer.h"
 #include "runtime/program.h"
+#include "runtime/tensor_file.h"
 
 namespace layline {
 namespace {
-
-DType dtype_of(NpyType type) {
-  switch (type) {
-    case NpyType::kFloat16: return DType::f16;
-    case NpyType::kFloat32: return DType::f32;
-    case NpyType::kFloat64: return DType::f64;
-    case NpyType::kBool: return DType::boolean;
-    case NpyType::kInt8: return DType::i8;
-    case NpyType::kUint8: return DType::u8;
-    case NpyType::kInt16: return DType::i16;
-    case NpyType::kUint16: return DType::u16;
-    case NpyType::kInt32: return DType::i32;
-    case NpyType::kInt64: return DType::i64;
-    case NpyType::kRaw16: return DType::bf16;
-  }
-  return DType::f32;
-}
-
-HostTensor read_tensor(const std::filesystem::path& path) {
-  NpyArray array = read_npy(path.string());
-  return {dtype_of(array.type), std::move(array.shape), std::move(array.bytes)};
-}
 
 Tensor as_tensor(const HostTensor& host) {
   Shape shape(host.shape.begin(), host.shape.end());
@@ -79,14 +57,14 @@ void expect_outputs(const pte::Program& program, const std::string& method,
   std::vector<HostTensor> inputs(loaded.inputs().size());
   for (size_t i = 0; i < inputs.size(); ++i)
     if (loaded.inputs()[i].kind == IoKind::tensor)
-      inputs[i] = read_tensor(folder / fmt::format("input_{}.npy", i));
+      inputs[i] = read_tensor((folder / fmt::format("input_{}.npy", i)).string());
   const std::vector<HostTensor> outputs = loaded.run(inputs);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const bool saved = std::filesystem::exists(folder / fmt::format("output_{}.npy", i));
     EXPECT_EQ(loaded.outputs()[i].kind == IoKind::tensor, saved) << "output " << i;
     if (!saved) continue;
     SCOPED_TRACE(fmt::format("output {} ({})", i, loaded.outputs()[i].name));
-    expect_close(outputs[i], read_tensor(folder / fmt::format("output_{}.npy", i)), tolerance);
+    expect_close(outputs[i], read_tensor((folder / fmt::format("output_{}.npy", i)).string()), tolerance);
   }
 }
 

@@ -85,6 +85,7 @@ class RecurrentCells(nn.Module):
         torch.randn(2, 2, 7, 6),
         torch.rand(2, 1, 5, 7) < 0.5,
     ),
+    DECOMPOSED,
     expect="scaled_dot_product_attention.default",
 )
 class Attention(nn.Module):
@@ -117,6 +118,7 @@ class Attention(nn.Module):
 @case(
     "attention_bias",
     randn((2, 3, 5, 4), (2, 3, 7, 4), (2, 3, 5, 7)),
+    DECOMPOSED,
     expect="scaled_dot_product_attention.default",
 )
 class AttentionBias(nn.Module):

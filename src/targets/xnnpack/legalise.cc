@@ -6,11 +6,14 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <optional>
 
 #include "ir/builder.h"
 #include "ir/evaluate.h"
+#include "ir/finite.h"
 #include "ir/tensor.h"
 #include "targets/xnnpack/kernels.h"
+#include "targets/xnnpack/movement_rules.h"
 #include "targets/xnnpack/rank_rules.h"
 #include "targets/xnnpack/window_rules.h"
 
@@ -40,19 +43,24 @@ Value* choice_bound(const Builder& build, Value* condition, DType dtype) {
   return build.add(Op::where, {condition, high, low});
 }
 
-/// The greater of two values of which one has been made minus infinity: exact, for all but NaN. For a
-/// condition that is not constant a portable kernel makes the bound, so it has to be small.
+/// The greater of two values of which one has been made minus infinity: exact, for all but NaN, which
+/// the choice may be there to replace. For a condition that is not constant a portable kernel makes the
+/// bound, so it has to be small.
 Value* where(const Builder& build, const Node& node) {
   Value* condition = node.operand(0);
   Value* yes = node.operand(1);
   Value* no = node.operand(2);
   const Shape& result = node.result()->shape();
+  if (const std::optional<bool> truth = known_truth(condition))
+    return build.expand(*truth ? yes : no, result);
   if (!computes(yes->dtype()) || !is_static(result) || (constant_of(yes) && constant_of(no)))
     return nullptr;
   constexpr int64_t kMuchSmaller = 4;
   if (!constant_of(condition) &&
       element_count(condition->shape()).value() > element_count(result).value() / kMuchSmaller)
     return nullptr;
+  auto is_unsafe = [](const Value* value) { return !constant_of(value) && may_be_nan(value); };
+  if (is_unsafe(yes) || is_unsafe(no)) return nullptr;
   auto is_filled = [](const Value* value, double with) {
     const Constant* constant = constant_of(value);
     return constant && element_count(value->shape()).is_one() && tensor_of(*constant).get(0) == with;
@@ -111,154 +119,6 @@ Value* expand(const Builder& build, const Node& node) {
   Value* y = build.binary(Op::mul, build.view(x, operand),
                           build.constant(filled(x->dtype(), ones, 1)));
   return build.view(y, to);
-}
-
-// --- movement ------------------------------------------------------------------------------------
-
-/// x[start::step] on one axis: cut whole groups of `step`, view them as [size, step], take one.
-Value* stepped_slice(const Builder& build, Value* x, size_t axis, int64_t start, int64_t size,
-                     int64_t step) {
-  const int64_t length = x->shape()[axis].value();
-  const int64_t groups_end = start + size * step;
-  // The element to take within a group; groups may have to begin before `start` to fit.
-  int64_t within = std::max<int64_t>(0, groups_end - length);
-  if (within > start) {
-    PadAttrs pad{Ints(x->shape().size(), 0), Ints(x->shape().size(), 0), PadMode::constant, 0};
-    pad.high[axis] = groups_end - length;
-    x = build.add(Op::pad, {x}, std::move(pad));
-    within = 0;
-  }
-  const auto a = static_cast<int64_t>(axis);
-  x = build.slice(x, a, start - within, size * step);
-  Shape result = x->shape();
-  const Dim outer = product_of(result, 0, axis), inner = product_of(result, axis + 1, result.size());
-  result[axis] = size;
-  x = build.slice(build.view(x, {outer, size, step, inner}), 2, within, 1);
-  return build.view(x, result);
-}
-
-Value* slice(const Builder& build, const Node& node) {
-  const auto& attrs = node.attrs<SliceAttrs>();
-  Value* x = node.operand(0);
-  const bool stepped = std::ranges::any_of(attrs.step, [](int64_t step) { return step != 1; });
-  if (!stepped || !computes(x->dtype()) || !is_static(x->shape())) return nullptr;
-  if (element_count(node.result()->shape()).is_zero()) return nullptr;
-  for (size_t a = 0; a < attrs.start.size(); ++a) {
-    const auto axis = static_cast<int64_t>(a);
-    x = attrs.step[a] == 1 ? build.slice(x, axis, attrs.start[a], attrs.size[a])
-                           : stepped_slice(build, x, a, attrs.start[a], attrs.size[a].value(),
-                                           attrs.step[a]);
-  }
-  return x;
-}
-
-Value* concat(const Builder& build, const Node& node) {
-  std::vector<Value*> parts;
-  for (Value* part : node.operands())
-    if (!element_count(part->shape()).is_zero()) parts.push_back(part);
-  if (parts.empty() || parts.size() == node.operands().size()) return nullptr;
-  return build.concat(std::move(parts), node.attrs<AxisAttrs>().axis);
-}
-
-/// The element that place i of a padded axis shows.
-int64_t padded_source(PadMode mode, int64_t i, int64_t length) {
-  switch (mode) {
-    case PadMode::reflect: return i < 0 ? -i : i >= length ? 2 * (length - 1) - i : i;
-    case PadMode::replicate: return std::clamp<int64_t>(i, 0, length - 1);
-    default: return (i + length) % length;
-  }
-}
-
-Value* pad(const Builder& build, const Node& node) {
-  const auto& attrs = node.attrs<PadAttrs>();
-  if (attrs.mode == PadMode::constant) return nullptr;
-  Value* x = node.operand(0);
-  for (size_t a = 0; a < attrs.low.size(); ++a) {
-    const auto axis = static_cast<int64_t>(a);
-    if (attrs.low[a] == 0 && attrs.high[a] == 0) continue;
-    const int64_t length = x->shape()[a].value();
-    // Runs of consecutive source elements, each one slice.
-    std::vector<Value*> parts;
-    int64_t start = 0, count = 0;
-    auto flush = [&] {
-      if (count > 0) parts.push_back(build.slice(x, axis, start, count));
-      count = 0;
-    };
-    for (int64_t i = -attrs.low[a]; i < length + attrs.high[a]; ++i) {
-      const int64_t source = padded_source(attrs.mode, i, length);
-      if (count == 0 || source != start + count) {
-        flush();
-        start = source;
-      }
-      ++count;
-    }
-    flush();
-    x = build.concat(std::move(parts), axis);
-  }
-  return x;
-}
-
-Value* roll(const Builder& build, const Node& node) {
-  const auto& attrs = node.attrs<RollAttrs>();
-  Value* x = node.operand(0);
-  if (!is_static(x->shape()) || element_count(x->shape()).is_zero()) return nullptr;
-  for (size_t i = 0; i < attrs.axes.size(); ++i) {
-    const int64_t length = x->shape()[static_cast<size_t>(attrs.axes[i])].value();
-    const int64_t shift = ((attrs.shifts[i] % length) + length) % length;
-    if (shift == 0) continue;
-    x = build.concat({build.slice(x, attrs.axes[i], length - shift, shift),
-                      build.slice(x, attrs.axes[i], 0, length - shift)},
-                     attrs.axes[i]);
-  }
-  return x;
-}
-
-/// The element of a spatial axis that each element of the result shows.
-Ints nearest_sources(const Node& node, size_t axis) {
-  auto attrs = node.attrs<ResizeAttrs>();
-  const Dim length = node.operand(0)->shape()[axis + 1];
-  attrs.size = {attrs.size[axis], 1};
-  attrs.step = {attrs.step[axis], 1};
-  Tensor numbers({DType::f64, {1, length, 1, 1}});
-  for (int64_t i = 0; i < numbers.count(); ++i) numbers.set(i, static_cast<double>(i));
-  const Tensor shown = evaluate_op(Op::resize, std::span(&numbers, 1), attrs);
-  Ints sources;
-  for (int64_t i = 0; i < shown.count(); ++i) sources.push_back(static_cast<int64_t>(shown.get(i)));
-  return sources;
-}
-
-/// From p elements to q, in lowest terms: each repeated q times, a broadcast over a new axis, and of
-/// that every p-th.
-Value* resize_nearest(const Builder& build, const Node& node) {
-  constexpr int64_t kMostRepeats = 16;
-  const auto& attrs = node.attrs<ResizeAttrs>();
-  Value* x = node.operand(0);
-  if (attrs.mode != ResizeMode::nearest || x->shape().size() != 4 || !computes(x->dtype()) ||
-      !is_static(node.result()->shape()) || element_count(node.result()->shape()).is_zero())
-    return nullptr;
-  for (size_t i = 0; i < 2; ++i) {
-    const int64_t in = x->shape()[i + 1].value(), out = attrs.size[i];
-    if (out / std::gcd(in, out) > kMostRepeats) return nullptr;
-    // The step may not be the ratio of the sizes, and torch rounds it.
-    const Ints sources = nearest_sources(node, i);
-    for (int64_t k = 0; k < out; ++k)
-      if (sources[static_cast<size_t>(k)] != k * in / out) return nullptr;
-  }
-  Ints steps;
-  Shape split, repeated, merged = x->shape();
-  for (size_t a = 0; a < 4; ++a) {
-    split.push_back(x->shape()[a]);
-    repeated.push_back(x->shape()[a]);
-    if (a == 0 || a == 3) continue;
-    const int64_t in = x->shape()[a].value(), out = attrs.size[a - 1], common = std::gcd(in, out);
-    split.push_back(1);
-    repeated.push_back(out / common);
-    merged[a] = in * (out / common);
-    steps.push_back(in / common);
-  }
-  Value* y = build.view(build.expand(build.view(x, split), repeated), merged);
-  y = build.slice(y, 1, 0, attrs.size[0], steps[0]);
-  return build.slice(y, 2, 0, attrs.size[1], steps[1]);
 }
 
 // --- reductions ----------------------------------------------------------------------------------
@@ -442,11 +302,11 @@ constexpr Rule kRules[] = {
     {Op::where, where},
     {Op::gelu, gelu_tanh},
     {Op::expand, expand},
-    {Op::slice, slice},
-    {Op::concat, concat},
-    {Op::pad, pad},
-    {Op::roll, roll},
-    {Op::resize, resize_nearest},
+    {Op::slice, legal_slice},
+    {Op::concat, legal_concat},
+    {Op::pad, legal_pad},
+    {Op::roll, legal_roll},
+    {Op::resize, legal_resize},
     {Op::conv, legal_conv},
     {Op::conv_transpose, legal_conv_transpose},
     {Op::max_pool, legal_pool},
@@ -465,15 +325,15 @@ constexpr Rule kRules[] = {
 /// What the runtime would have to compute outside the delegate is computed here, even where constant
 /// folding finds the result too large: tables of relative positions, spread out.
 Value* computed(const Builder& build, const Node& node) {
+  if (node.is(Op::relayout) || node.is(Op::expand) || node.operand_count() == 0) return nullptr;
   constexpr size_t kMostBytes = size_t{64} << 20;
-  if (node.is(Op::relayout) || node.is(Op::expand) || !is_static(node.result()->shape()) ||
-      byte_count(node.result()->type()) > kMostBytes || node.operand_count() == 0)
-    return nullptr;
+  auto is_small = [](const Value* value) {
+    return is_static(value->shape()) && byte_count(value->type()) <= kMostBytes;
+  };
+  auto is_known = [&](const Value* value) { return constant_of(value) && is_small(value); };
+  if (!is_small(node.result()) || !std::ranges::all_of(node.operands(), is_known)) return nullptr;
   std::vector<Tensor> operands;
-  for (const Value* operand : node.operands()) {
-    if (constant_of(operand) == nullptr) return nullptr;
-    operands.push_back(tensor_of(*constant_of(operand)));
-  }
+  for (const Value* operand : node.operands()) operands.push_back(tensor_of(*constant_of(operand)));
   const Tensor result = evaluate_node(node, operands);
   return build.constant(Constant::owned(result.dtype(), result.type().shape,
                                         {result.bytes().begin(), result.bytes().end()}));

@@ -1,12 +1,10 @@
 // Scaled dot-product attention, written out: softmax(q k^T * scale + mask) v.
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <unordered_set>
 
 #include "base/checked.h"
 #include "frontend/pt2/ops/rules.h"
-#include "ir/evaluate.h"
+#include "ir/finite.h"
 #include "ir/tensor.h"
 
 namespace layline::pt2 {
@@ -39,57 +37,6 @@ Mask causal(const Call& call, DType dtype, const Dim& queries, const Dim& keys) 
           nullptr};
 }
 
-bool is_finite(const Constant& constant) {
-  if (!is_float(constant.dtype())) return true;
-  const Tensor tensor = tensor_of(constant);
-  for (int64_t i = 0; i < tensor.count(); ++i)
-    if (!std::isfinite(tensor.get(i))) return false;
-  return true;
-}
-
-/// Whether an additive mask may be minus infinity: not if it has been computed from finite constants
-/// and contractions, such as a bias of relative positions, by ops that keep numbers finite.
-bool may_hide(const Value* mask) {
-  std::vector<const Value*> pending = {mask};
-  std::unordered_set<const Value*> seen;
-  while (!pending.empty()) {
-    const Value* value = pending.back();
-    pending.pop_back();
-    if (!seen.insert(value).second) continue;
-    if (const Constant* constant = constant_of(value)) {
-      if (!is_finite(*constant)) return true;
-      continue;
-    }
-    if (value->def() == nullptr) return true;
-    const auto operands = value->def()->operands();
-    switch (value->def()->op()) {
-      case Op::linear:
-      case Op::matmul:
-      case Op::conv:
-      case Op::sigmoid:
-      case Op::tanh:
-      case Op::softmax:
-      case Op::normalize:
-        break;
-      case Op::gather:
-        pending.push_back(operands[0]);
-        break;
-      case Op::add:
-      case Op::sub:
-      case Op::mul:
-      case Op::relayout:
-      case Op::expand:
-      case Op::slice:
-      case Op::concat:
-        pending.insert(pending.end(), operands.begin(), operands.end());
-        break;
-      default:
-        return true;
-    }
-  }
-  return false;
-}
-
 Mask given(const Call& call, Value* mask, DType dtype) {
   if (mask->shape().empty()) call.fail("the mask has no axes");
   Value* least = call.scalar(dtype, lowest(dtype));
@@ -99,7 +46,7 @@ Mask given(const Call& call, Value* mask, DType dtype) {
     addend = call.add(Op::where, {mask, call.scalar(dtype, 0), least});
   } else {
     mask = call.convert(mask, dtype);
-    if (!may_hide(mask)) return {mask, nullptr};
+    if (is_always_finite(mask)) return {mask, nullptr};
     Value* hidden = call.scalar(dtype, -std::numeric_limits<double>::infinity());
     visible = call.binary(Op::greater, mask, hidden);
     addend = call.binary(Op::maximum, mask, least);

@@ -128,6 +128,8 @@ void index(Call& call) {
 /// choice by comparison, which stays among the elementwise ops around it, as a scatter does not.
 Value* with_element(const Call& call, Value* x, int64_t axis, Value* index, Value* part) {
   const Dim length = x->shape()[static_cast<size_t>(axis)];
+  constexpr int64_t kMostPlaces = 1 << 28;
+  if (length.value() > kMostPlaces) call.fail("writes to an axis of {} elements", length.value());
   Tensor places({DType::i64, {length}});
   for (int64_t i = 0; i < length.value(); ++i) places.set_int(i, i);
   Value* numbers = call.constant(

@@ -1,0 +1,15 @@
+// Ops that copy elements in ways that XNNPACK does not have, as slices, concatenations and broadcasts.
+// Each rule gives the value to use instead of the node's result, or null if it does not apply.
+#pragma once
+
+#include "ir/builder.h"
+
+namespace layline::xnnpack {
+
+Value* legal_slice(const Builder& build, const Node& node);
+Value* legal_concat(const Builder& build, const Node& node);
+Value* legal_pad(const Builder& build, const Node& node);
+Value* legal_roll(const Builder& build, const Node& node);
+Value* legal_resize(const Builder& build, const Node& node);
+
+}  // namespace layline::xnnpack
