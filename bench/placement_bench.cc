@@ -46,7 +46,11 @@ void place_chain(benchmark::State& state) {
   state.SetComplexityN(state.range(0));
 }
 
-BENCHMARK(place_chain)->RangeMultiplier(10)->Range(100, 100'000)->Unit(benchmark::kMillisecond)->Complexity(benchmark::oN);
+BENCHMARK(place_chain)
+    ->RangeMultiplier(10)
+    ->Range(100, 100'000)
+    ->Unit(benchmark::kMillisecond)
+    ->Complexity(benchmark::oN);
 
 }  // namespace
 }  // namespace layline

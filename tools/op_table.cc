@@ -1,5 +1,5 @@
-// Prints docs/ops.md from the compiler's own tables; `make docs` writes the file, and a test compares
-// the two.
+// Prints docs/ops.md from the compiler's own tables; `make docs` writes the file, and a test
+// compares the two.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -21,19 +21,26 @@ namespace {
 /// Attributes, as text, that fit an operand f32[2,3,4,5]; empty where the defaults do.
 std::string_view sample_attributes(Op op) {
   switch (op) {
-    case Op::expand: return "shape = [2,2,3,4,5]";
-    case Op::flip: return "axes = [3]";
-    case Op::roll: return "axes = [3], shifts = [1]";
-    case Op::normalize: return "axes = [3], eps = 1e-05";
+    case Op::expand:
+      return "shape = [2,2,3,4,5]";
+    case Op::flip:
+      return "axes = [3]";
+    case Op::roll:
+      return "axes = [3], shifts = [1]";
+    case Op::normalize:
+      return "axes = [3], eps = 1e-05";
     case Op::argmax:
     case Op::argmin:
     case Op::cumsum:
-    case Op::log_softmax: return "axis = 3";
+    case Op::log_softmax:
+      return "axis = 3";
     case Op::reduce_sum:
     case Op::reduce_max:
     case Op::reduce_min:
-    case Op::reduce_prod: return "axes = [3]";
-    default: return "";
+    case Op::reduce_prod:
+      return "axes = [3]";
+    default:
+      return "";
   }
 }
 
@@ -41,10 +48,10 @@ std::string_view sample_attributes(Op op) {
 bool is_rewritten(const OpInfo& op) {
   std::string operands = "%x";
   for (int i = 1; i < op.min_operands; ++i) operands += ", %x";
-  const std::string text =
-      fmt::format("graph \"sample\" {{ input \"x\" %x : f32[2,3,4,5] %y = {}({}) {{ {} }} "
-                  "output \"y\" %y }}",
-                  op.name, operands, sample_attributes(op.op));
+  const std::string text = fmt::format(
+      "graph \"sample\" {{ input \"x\" %x : f32[2,3,4,5] %y = {}({}) {{ {} }} "
+      "output \"y\" %y }}",
+      op.name, operands, sample_attributes(op.op));
   try {
     Graph graph = parse_graph(text, "sample");
     if (!xnnpack::legalise(graph)) return false;
@@ -74,12 +81,18 @@ std::string portable_cell(Op op) {
 
 std::string_view class_name(OpClass op_class) {
   switch (op_class) {
-    case OpClass::constant: return "constant";
-    case OpClass::movement: return "movement";
-    case OpClass::elementwise: return "elementwise";
-    case OpClass::contraction: return "contraction";
-    case OpClass::window: return "window";
-    case OpClass::axis: return "axis";
+    case OpClass::constant:
+      return "constant";
+    case OpClass::movement:
+      return "movement";
+    case OpClass::elementwise:
+      return "elementwise";
+    case OpClass::contraction:
+      return "contraction";
+    case OpClass::window:
+      return "window";
+    case OpClass::axis:
+      return "axis";
   }
   throw InternalError("an op without a class");
 }

@@ -28,9 +28,9 @@ class InternalError : public std::logic_error {
 
 /// Checks an invariant of layline's own code, in every build: a wrong program is worse than a
 /// slow compiler. What follows the condition is a fmt format string and its arguments.
-#define LAYLINE_ASSERT(condition, ...)                                                      \
-  do {                                                                                      \
-    if (!(condition))                                                                       \
-      throw ::layline::InternalError(fmt::format("{}:{}: ", __FILE_NAME__, __LINE__) +      \
-                                     fmt::format(__VA_ARGS__));                             \
+#define LAYLINE_ASSERT(condition, ...)                                                 \
+  do {                                                                                 \
+    if (!(condition))                                                                  \
+      throw ::layline::InternalError(fmt::format("{}:{}: ", __FILE_NAME__, __LINE__) + \
+                                     fmt::format(__VA_ARGS__));                        \
   } while (false)

@@ -150,7 +150,8 @@ std::string summary(const Report& report, const std::string& output, uint64_t by
   return fmt::format("{}: {:.2f} MB in {:.1f} ms\n{}, {}, {}, {} of {} left\n", output,
                      static_cast<double>(bytes) / 1e6, report.compile_ms, counted(report.ops, "op"),
                      counted(report.delegates, "delegate"), counted(portable_ops, "portable op"),
-                     report.permutes.final, counted(report.permutes.source + report.permutes.implied, "permute"));
+                     report.permutes.final,
+                     counted(report.permutes.source + report.permutes.implied, "permute"));
 }
 
 void run_compile(const CompileArguments& arguments) {

@@ -1,5 +1,5 @@
-// layline explain: the ledger of a compilation. Where the permutes went, why the rest is there, that
-// fewer are not possible, and what became of a node.
+// layline explain: the ledger of a compilation. Where the permutes went, why the rest is there,
+// that fewer are not possible, and what became of a node.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -29,10 +29,9 @@ std::string describe(const Certificate& certificate) {
       "({} orders of {} ops, {} regions, the largest of {} ops)\n",
       static_cast<double>(certificate.cost.time_ps) / 1e9,
       static_cast<double>(certificate.before.time_ps) / 1e9,
-      certificate.optimal()
-          ? "no choice of loop orders costs less"
-          : fmt::format("not proved optimal, at least {:.3f} ms are needed",
-                        static_cast<double>(certificate.bound.time_ps) / 1e9),
+      certificate.optimal() ? "no choice of loop orders costs less"
+                            : fmt::format("not proved optimal, at least {:.3f} ms are needed",
+                                          static_cast<double>(certificate.bound.time_ps) / 1e9),
       certificate.candidates, certificate.ops, certificate.regions, certificate.largest_region);
 }
 
@@ -71,8 +70,8 @@ std::string story(const Compiled& compiled, const std::string& node) {
     origin = final_node.origin;
   }
   if (text.empty())
-    throw UserError("there is no node `{}`; nodes are named as in the model and in `compile --emit`",
-                    node);
+    throw UserError(
+        "there is no node `{}`; nodes are named as in the model and in `compile --emit`", node);
   return (origin ? layline::describe(*origin) : node) + "\n" + text;
 }
 

@@ -19,7 +19,8 @@ std::vector<int> dim_order(const BoundaryOrder& wanted, size_t rank) {
 Value* reordered(const Builder& build, Value* value, const std::vector<int>& from,
                  const std::vector<int>& to) {
   std::vector<int> place(from.size());
-  for (size_t i = 0; i < from.size(); ++i) place[static_cast<size_t>(from[i])] = static_cast<int>(i);
+  for (size_t i = 0; i < from.size(); ++i)
+    place[static_cast<size_t>(from[i])] = static_cast<int>(i);
   std::vector<int> permutation;
   for (int dim : to) permutation.push_back(place[static_cast<size_t>(dim)]);
   return build.permute(value, permutation);
@@ -37,8 +38,8 @@ bool order_input(Graph& graph, const BoundaryOrder& wanted) {
     const std::vector<int> order = dim_order(wanted, input.dim_order.size());
     Value* stored = graph.reorder_input(i, order);
     graph.set_insertion_point(graph.first());
-    Value* as_before = reordered(Builder(graph, boundary_origin(input.name)), stored, order,
-                                 input.dim_order);
+    Value* as_before =
+        reordered(Builder(graph, boundary_origin(input.name)), stored, order, input.dim_order);
     graph.set_insertion_point(nullptr);
     graph.replace_all_uses(input.value, as_before);
     return true;

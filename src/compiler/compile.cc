@@ -78,9 +78,9 @@ void add_final_nodes(const Graph& graph, std::vector<FinalNode>& nodes) {
       if (!part.delegated) {
         const auto refused =
             std::ranges::find(partition.refused, node, &xnnpack::Partition::Refused::node);
-        where = fmt::format("runs on a kernel outside delegates: {}",
-                            refused == partition.refused.end() ? "not worth a delegate of its own"
-                                                               : refused->why);
+        where = fmt::format(
+            "runs on a kernel outside delegates: {}",
+            refused == partition.refused.end() ? "not worth a delegate of its own" : refused->why);
       }
       nodes.push_back({node->result()->name(), node->origin(), std::string(name(node->op())),
                        to_string(node->result()->type()), std::move(where)});

@@ -24,7 +24,7 @@ struct CompileOptions {
   std::vector<std::string> disabled_passes;
   std::vector<BoundaryOrder> input_orders;
   std::vector<BoundaryOrder> output_orders;
-  bool verify = false;  // check every pass against the reference evaluator
+  bool verify = false;   // check every pass against the reference evaluator
   bool explain = false;  // keep explanations, and tell what became of every node
   /// Stop after this stage and give its IR in Compiled::text.
   std::optional<std::string> emit;
@@ -42,7 +42,7 @@ struct FinalNode {
 struct Compiled {
   pte::Program program;
   Report report;
-  std::string text;  // with CompileOptions::emit
+  std::string text;                       // with CompileOptions::emit
   std::vector<Explanation> explanations;  // with CompileOptions::explain
   std::vector<FinalNode> nodes;           // likewise
   std::vector<Certificate> certificates;  // one for each method, unless placement is disabled

@@ -208,11 +208,10 @@ struct ResizeAttrs {
   }
 };
 
-using Attributes =
-    std::variant<NoAttrs, ConstantAttrs, RelayoutAttrs, ShapeAttrs, AxisAttrs, AxesAttrs,
-                 SliceAttrs, PadAttrs, RollAttrs, BinaryAttrs, ClampAttrs, AlphaAttrs, GeluAttrs,
-                 ConvertAttrs, ConvAttrs, ConvTransposeAttrs, LinearAttrs, MatmulAttrs, PoolAttrs,
-                 ResizeAttrs, NormalizeAttrs>;
+using Attributes = std::variant<NoAttrs, ConstantAttrs, RelayoutAttrs, ShapeAttrs, AxisAttrs,
+                                AxesAttrs, SliceAttrs, PadAttrs, RollAttrs, BinaryAttrs, ClampAttrs,
+                                AlphaAttrs, GeluAttrs, ConvertAttrs, ConvAttrs, ConvTransposeAttrs,
+                                LinearAttrs, MatmulAttrs, PoolAttrs, ResizeAttrs, NormalizeAttrs>;
 
 bool operator==(const Attributes& a, const Attributes& b);
 

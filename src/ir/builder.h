@@ -41,7 +41,9 @@ class Builder {
   Value* concat(std::vector<Value*> parts, int64_t axis) const;
 
   Value* constant(Constant data) const { return graph_.constant(std::move(data), origin_); }
-  Value* scalar(DType dtype, double value) const { return constant(Constant::scalar(dtype, value)); }
+  Value* scalar(DType dtype, double value) const {
+    return constant(Constant::scalar(dtype, value));
+  }
 
  private:
   Graph& graph_;

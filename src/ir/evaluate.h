@@ -9,9 +9,9 @@
 
 namespace layline {
 
-/// The outputs of the graph that are not fixed. `inputs` has one tensor for each input that is not fixed, in order, of
-/// the value's shape (that is, after its dim_order); they give the symbols of the graph their
-/// values. Throws UserError, naming the node, for data that an op does not take.
+/// The outputs of the graph that are not fixed. `inputs` has one tensor for each input that is not
+/// fixed, in order, of the value's shape (that is, after its dim_order); they give the symbols of
+/// the graph their values. Throws UserError, naming the node, for data that an op does not take.
 std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs);
 
 /// The result of one node. Its attributes must be static.

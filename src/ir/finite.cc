@@ -25,8 +25,8 @@ bool is_minus_infinity(const Value* value) {
   return tensor_of(*constant).get(0) == -std::numeric_limits<double>::infinity();
 }
 
-/// Whether a constant that broadcasts to `shape` has a finite element along `axes` wherever the other
-/// axes are.
+/// Whether a constant that broadcasts to `shape` has a finite element along `axes` wherever the
+/// other axes are.
 bool is_finite_along(const Constant& constant, const Shape& shape, const Ints& axes) {
   const Tensor tensor = tensor_of(constant);
   Tensor finite({DType::boolean, constant.shape()});
@@ -35,8 +35,8 @@ bool is_finite_along(const Constant& constant, const Shape& shape, const Ints& a
   AxesAttrs own;
   for (int64_t axis : axes)
     if (axis >= missing) own.axes.push_back(axis - missing);
-  const Tensor any = own.axes.empty() ? finite
-                                      : evaluate_op(Op::reduce_any, std::span(&finite, 1), own);
+  const Tensor any =
+      own.axes.empty() ? finite : evaluate_op(Op::reduce_any, std::span(&finite, 1), own);
   for (int64_t i = 0; i < any.count(); ++i)
     if (any.get_int(i) == 0) return false;
   return true;

@@ -13,8 +13,9 @@ namespace layline {
 /// that keep numbers finite. Inputs may hold anything.
 bool is_always_finite(const Value* value);
 
-/// May come of infinities in constants, as a softmax over a row that a mask hides, or of a division,
-/// a logarithm or a root. Inputs, and what layers with constant weights give, are taken to be numbers.
+/// May come of infinities in constants, as a softmax over a row that a mask hides, or of a
+/// division, a logarithm or a root. Inputs, and what layers with constant weights give, are taken
+/// to be numbers.
 bool may_be_nan(const Value* value);
 
 /// The one value that all elements of a condition have, whatever the data; nothing if it depends.

@@ -88,9 +88,10 @@ Value* Graph::add(Op op, std::vector<Value*> operands, Attributes attributes, Or
                   std::string_view value_name) {
   const OpInfo& row = info(op);
   LAYLINE_ASSERT(attributes.index() == row.attributes, "wrong attributes for {}", row.name);
-  LAYLINE_ASSERT(static_cast<int>(operands.size()) >= row.min_operands &&
-                     (row.max_operands < 0 || static_cast<int>(operands.size()) <= row.max_operands),
-                 "{} given {} operands", row.name, operands.size());
+  LAYLINE_ASSERT(
+      static_cast<int>(operands.size()) >= row.min_operands &&
+          (row.max_operands < 0 || static_cast<int>(operands.size()) <= row.max_operands),
+      "{} given {} operands", row.name, operands.size());
   std::vector<TensorType> types;
   types.reserve(operands.size());
   for (const Value* operand : operands) types.push_back(operand->type());
@@ -107,7 +108,8 @@ Value* Graph::add(Op op, std::vector<Value*> operands, Attributes attributes, Or
   node.operands_ = std::move(operands);
   node.attributes_ = std::move(attributes);
   node.origin_ = std::move(origin);
-  if (value_name.empty()) value_name = node.origin_ ? std::string_view(node.origin_->node) : row.name;
+  if (value_name.empty())
+    value_name = node.origin_ ? std::string_view(node.origin_->node) : row.name;
   node.result_ = new_value(std::move(result_type), value_name);
   node.result_->def_ = &node;
   for (int i = 0; i < node.operand_count(); ++i) node.operand(i)->uses_.push_back({&node, i});
@@ -181,9 +183,8 @@ void Graph::erase(Node* node) {
                  "{} is erased while in use", node->result_->name());
   for (int i = 0; i < node->operand_count(); ++i) {
     auto& uses = node->operand(i)->uses_;
-    uses.erase(std::find_if(uses.begin(), uses.end(), [&](const Use& use) {
-      return use.user == node && use.operand == i;
-    }));
+    uses.erase(std::find_if(uses.begin(), uses.end(),
+                            [&](const Use& use) { return use.user == node && use.operand == i; }));
   }
   node->operands_.clear();
   (node->previous_ ? node->previous_->next_ : first_) = node->next_;

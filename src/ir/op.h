@@ -24,8 +24,8 @@ enum class Op : uint8_t {
   pad,
   flip,
   roll,
-  gather,           // whole slices, as index_select
-  gather_elements,  // single elements, as torch.gather
+  gather,            // whole slices, as index_select
+  gather_elements,   // single elements, as torch.gather
   scatter_elements,  // the data with single elements replaced, as torch.scatter
   // Elementwise, two operands, broadcasting.
   add,

@@ -25,8 +25,7 @@ class Application {
     graph_.set_insertion_point(nullptr);
     for (size_t i = 0; i < problem_.outputs.size(); ++i) {
       const auto [value, form] = problem_.outputs[i];
-      if (value >= 0)
-        graph_.set_output(i, in_form(value, form), graph_.outputs()[i].dim_order);
+      if (value >= 0) graph_.set_output(i, in_form(value, form), graph_.outputs()[i].dim_order);
     }
     // What nobody reads any more: the relayouts and the nodes that have been written anew.
     for (Node* node = graph_.last(); node != nullptr;) {
@@ -63,7 +62,8 @@ class Application {
     const Builder build(graph_, origin_of(value));
     const Relayout back = from_form->inverse();
     const auto both = back.then(to);
-    Value* copy = both ? build.relayout(from, *both) : build.relayout(build.relayout(from, back), to);
+    Value* copy =
+        both ? build.relayout(from, *both) : build.relayout(build.relayout(from, back), to);
     held.copies.emplace(form, copy);
     return copy;
   }
@@ -99,8 +99,8 @@ class Application {
     }
     if (order.swapped) std::swap(operands[0], operands[1]);
     graph_.set_insertion_point(placed.node);
-    held.written = graph_.add(placed.node->op(), std::move(operands), order.attributes,
-                              placed.node->origin());
+    held.written =
+        graph_.add(placed.node->op(), std::move(operands), order.attributes, placed.node->origin());
   }
 
   Graph& graph_;

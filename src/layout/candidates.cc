@@ -131,8 +131,8 @@ class Finder {
     }
   }
 
-  /// Kernels like to find the axis that a softmax runs along innermost, though no neighbour may have
-  /// it there.
+  /// Kernels like to find the axis that a softmax runs along innermost, though no neighbour may
+  /// have it there.
   void offer_innermost(int node) {
     const Node& softmax = *problem_.nodes[static_cast<size_t>(node)].node;
     if (!softmax.is(Op::softmax)) return;
@@ -151,7 +151,8 @@ class Finder {
   /// Lets the producer and the readers of a value try one of its forms. Those that it comes from
   /// know it: nothing is composed for them.
   void offer(int value, int form) {
-    const Relayout relayout = problem_.values[static_cast<size_t>(value)].forms[static_cast<size_t>(form)];
+    const Relayout relayout =
+        problem_.values[static_cast<size_t>(value)].forms[static_cast<size_t>(form)];
     const int producer = problem_.values[static_cast<size_t>(value)].producer;
     if (producer >= 0 && !relayout.is_view()) offer(producer, kResultPort, relayout);
     const size_t readers = problem_.values[static_cast<size_t>(value)].readers.size();
@@ -204,13 +205,15 @@ class Finder {
       const auto reader = static_cast<size_t>(placed.readers[i]);
       const Relayout to_root = value_at(node, port).readers[reader].from_root.inverse();
       for (size_t f = 0; f < forms(port); ++f)
-        if (auto moved = to_root.then(value_at(node, port).forms[f])) join(node, known, port, *moved);
+        if (auto moved = to_root.then(value_at(node, port).forms[f]))
+          join(node, known, port, *moved);
     }
   }
 
   const PlacedValue& value_at(int node, int port) const {
     const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
-    const int value = port == kResultPort ? placed.result : placed.operands[static_cast<size_t>(port)];
+    const int value =
+        port == kResultPort ? placed.result : placed.operands[static_cast<size_t>(port)];
     return problem_.values[static_cast<size_t>(value)];
   }
 
@@ -248,11 +251,13 @@ class Finder {
         continue;
       }
       const PlacedValue& root = problem_.values[static_cast<size_t>(node->operands[i])];
-      auto form = root.readers[static_cast<size_t>(node->readers[i])].from_root.then(order.operands[i]);
+      auto form =
+          root.readers[static_cast<size_t>(node->readers[i])].from_root.then(order.operands[i]);
       if (!form || !has_room(root, *form)) return;
       forms.push_back(std::move(form));
     }
-    if (!first && !has_room(problem_.values[static_cast<size_t>(node->result)], order.result)) return;
+    if (!first && !has_room(problem_.values[static_cast<size_t>(node->result)], order.result))
+      return;
     std::vector<int> reads;
     for (size_t i = 0; i < forms.size(); ++i)
       reads.push_back(forms[i] ? form_index(node->operands[i], *forms[i]) : -1);

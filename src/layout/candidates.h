@@ -42,11 +42,12 @@ struct PlacedNode {
   Node* node = nullptr;
   std::vector<LoopOrder> orders;
   std::vector<Cost> costs;
-  int result = -1;                   // index of the value
-  std::vector<int> operands;         // indices of the roots; -1 for constants
-  std::vector<int> readers;          // for each operand, its place among the root's readers
-  std::vector<int> writes;           // for each order, the form of the result
-  std::vector<std::vector<int>> reads;  // for each order and operand, the form of the root; -1: constant
+  int result = -1;            // index of the value
+  std::vector<int> operands;  // indices of the roots; -1 for constants
+  std::vector<int> readers;   // for each operand, its place among the root's readers
+  std::vector<int> writes;    // for each order, the form of the result
+  std::vector<std::vector<int>>
+      reads;  // for each order and operand, the form of the root; -1: constant
 };
 
 struct PlacementProblem {

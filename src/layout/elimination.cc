@@ -12,7 +12,8 @@ namespace {
 /// that is in the tables of factors over subsets of them.
 class Walk {
  public:
-  Walk(const std::vector<int>& domain, std::vector<int> scope, const std::vector<const Factor*>& factors)
+  Walk(const std::vector<int>& domain, std::vector<int> scope,
+       const std::vector<const Factor*>& factors)
       : scope_(std::move(scope)), choice_(scope_.size(), 0), position_(factors.size(), 0) {
     for (int variable : scope_) sizes_.push_back(domain[static_cast<size_t>(variable)]);
     for (const Factor* factor : factors) {
@@ -124,9 +125,8 @@ class Elimination {
     for (int other : neighbours_[v]) {
       std::erase(neighbours_[static_cast<size_t>(other)], variable);
       auto& list = of_variable_[static_cast<size_t>(other)];
-      std::erase_if(list, [&](int f) {
-        return std::ranges::find(buckets_[v], f) != buckets_[v].end();
-      });
+      std::erase_if(list,
+                    [&](int f) { return std::ranges::find(buckets_[v], f) != buckets_[v].end(); });
     }
     // Groups of factors whose joint table stays small; one group is the exact step.
     std::vector<std::vector<int>> groups;

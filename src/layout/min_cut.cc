@@ -1,5 +1,6 @@
 #include "layout/min_cut.h"
 
+#include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/push_relabel_max_flow.hpp>
 #include <limits>
@@ -137,18 +138,26 @@ std::optional<Cut> minimum_cut(const CutProblem& problem) {
       return port.side == exchanged ? network.source() : network.sink();
     };
     const size_t producer = end(value.producer);
-    const size_t copy_b = network.add_vertex(), copy_a = network.add_vertex();
+    // A reader that is fixed decides its copy: the copy is that side's terminal. So no infinite
+    // edge leaves the source, and what flows stays finite.
+    auto is_fixed_to = [&](size_t terminal) {
+      return std::ranges::any_of(value.readers,
+                                 [&](const CutPort& reader) { return end(reader) == terminal; });
+    };
+    const size_t copy_b = is_fixed_to(network.sink()) ? network.sink() : network.add_vertex();
+    const size_t copy_a = is_fixed_to(network.source()) ? network.source() : network.add_vertex();
     network.add_edge(producer, copy_b, exchanged ? value.to_a : value.to_b);
     network.add_edge(copy_a, producer, exchanged ? value.to_b : value.to_a);
     for (const CutPort& reader : value.readers) {
-      network.add_edge(copy_b, end(reader), kInfinite);
-      network.add_edge(end(reader), copy_a, kInfinite);
+      if (reader.node < 0) continue;
+      if (copy_b != network.sink()) network.add_edge(copy_b, end(reader), kInfinite);
+      if (copy_a != network.source()) network.add_edge(end(reader), copy_a, kInfinite);
     }
   }
   cut.cost += network.solve();
   for (int n = 0; n < problem.nodes; ++n) {
-    const bool first = network.on_source_side(Network::vertex(n)) !=
-                       (names->node[static_cast<size_t>(n)] == 1);
+    const bool first =
+        network.on_source_side(Network::vertex(n)) != (names->node[static_cast<size_t>(n)] == 1);
     cut.order.push_back(first ? 0 : 1);
   }
   return cut;

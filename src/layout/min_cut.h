@@ -1,7 +1,7 @@
 // Regions in which every op has two orders and every value two forms, solved by one minimum cut.
 //
-// An op on the source's side of the cut takes the order that fits form A, on the sink's side form B.
-// A copy is paid once however many read it: if the producer writes A and any reader wants B, the
+// An op on the source's side of the cut takes the order that fits form A, on the sink's side form
+// B. A copy is paid once however many read it: if the producer writes A and any reader wants B, the
 // gadget producer -> copy (its cost) and copy -> reader (infinite) is cut exactly once, and the
 // mirror image for the other direction.
 #pragma once
@@ -14,8 +14,8 @@ namespace layline {
 
 /// A port of a value: an op that has a choice, or a side that is fixed.
 struct CutPort {
-  int node = -1;       // or -1
-  bool side = false;   // the side that the op's first order means (true: B); or the fixed side
+  int node = -1;      // or -1
+  bool side = false;  // the side that the op's first order means (true: B); or the fixed side
 };
 
 /// A value with two forms, its producer and its readers.

@@ -30,7 +30,8 @@ class DisjointSets {
   }
   int find(int a) {
     while (parent_[static_cast<size_t>(a)] != a) {
-      parent_[static_cast<size_t>(a)] = parent_[static_cast<size_t>(parent_[static_cast<size_t>(a)])];
+      parent_[static_cast<size_t>(a)] =
+          parent_[static_cast<size_t>(parent_[static_cast<size_t>(a)])];
       a = parent_[static_cast<size_t>(a)];
     }
     return a;
@@ -132,8 +133,7 @@ class Solver {
   void add_reads(int node, int order, int value, std::vector<int>& forms) const {
     const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
     for (size_t i = 0; i < placed.operands.size(); ++i)
-      if (placed.operands[i] == value)
-        forms.push_back(placed.reads[static_cast<size_t>(order)][i]);
+      if (placed.operands[i] == value) forms.push_back(placed.reads[static_cast<size_t>(order)][i]);
   }
 
   int orders(int node) const {
@@ -219,7 +219,8 @@ class Solver {
     Minimum minimum;
     minimum.cost = cost_in(region, ports, chosen);
     int64_t bound = cut->cost;
-    for (int node : region.nodes) bound += scalar(problem_.nodes[static_cast<size_t>(node)].costs[0]);
+    for (int node : region.nodes)
+      bound += scalar(problem_.nodes[static_cast<size_t>(node)].costs[0]);
     minimum.bound = minimum.cost;
     if (scalar(minimum.cost) != bound)
       minimum.bound = Cost{bound / kPermuteScale, bound % kPermuteScale, 0, 0};
@@ -264,8 +265,9 @@ class Solver {
   }
 
   int written(const Ports& p, int order) const {
-    return p.writer < 0 ? p.written
-                        : problem_.nodes[static_cast<size_t>(p.writer)].writes[static_cast<size_t>(order)];
+    return p.writer < 0
+               ? p.written
+               : problem_.nodes[static_cast<size_t>(p.writer)].writes[static_cast<size_t>(order)];
   }
 
   /// One table over the producer and the readers.

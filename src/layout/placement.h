@@ -16,14 +16,12 @@ struct Certificate {
   Cost bound;
   Cost before;  // of the orders in the source
   size_t ops = 0;
-  size_t candidates = 0;        // orders, over all ops
-  size_t regions = 0;           // connected parts in which there is a choice
-  size_t largest_region = 0;    // ops
-  size_t absorbed = 0;          // relayouts that went into constant weights
+  size_t candidates = 0;      // orders, over all ops
+  size_t regions = 0;         // connected parts in which there is a choice
+  size_t largest_region = 0;  // ops
+  size_t absorbed = 0;        // relayouts that went into constant weights
   /// In time and number of permutes; views and reordered ops only break ties.
-  bool optimal() const {
-    return cost.time_ps == bound.time_ps && cost.permutes == bound.permutes;
-  }
+  bool optimal() const { return cost.time_ps == bound.time_ps && cost.permutes == bound.permutes; }
 };
 
 struct Placement {

@@ -26,8 +26,8 @@ struct Permutes {
   int64_t source = 0;    // in the model as written
   int64_t implied = 0;   // around channels-first ops, whose core forms are channels-last
   int64_t absorbed = 0;  // done at compile time, in constant weights
-  int64_t final = 0;   // data-moving ops in the emitted program
-  int64_t bytes = 0;   // moved by them
+  int64_t final = 0;     // data-moving ops in the emitted program
+  int64_t bytes = 0;     // moved by them
   int64_t lower_bound_bytes = 0;
   bool optimal = false;  // bytes == lower_bound_bytes
   std::vector<Survivor> survivors;

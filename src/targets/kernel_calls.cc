@@ -10,17 +10,28 @@ namespace layline {
 
 pte::ScalarType scalar_type(DType dtype) {
   switch (dtype) {
-    case DType::f32: return pte::ScalarType::kFloat32;
-    case DType::f16: return pte::ScalarType::kFloat16;
-    case DType::bf16: return pte::ScalarType::kBFloat16;
-    case DType::f64: return pte::ScalarType::kFloat64;
-    case DType::i8: return pte::ScalarType::kInt8;
-    case DType::i16: return pte::ScalarType::kInt16;
-    case DType::i32: return pte::ScalarType::kInt32;
-    case DType::i64: return pte::ScalarType::kInt64;
-    case DType::u8: return pte::ScalarType::kUInt8;
-    case DType::u16: return pte::ScalarType::kUInt16;
-    case DType::boolean: return pte::ScalarType::kBool;
+    case DType::f32:
+      return pte::ScalarType::kFloat32;
+    case DType::f16:
+      return pte::ScalarType::kFloat16;
+    case DType::bf16:
+      return pte::ScalarType::kBFloat16;
+    case DType::f64:
+      return pte::ScalarType::kFloat64;
+    case DType::i8:
+      return pte::ScalarType::kInt8;
+    case DType::i16:
+      return pte::ScalarType::kInt16;
+    case DType::i32:
+      return pte::ScalarType::kInt32;
+    case DType::i64:
+      return pte::ScalarType::kInt64;
+    case DType::u8:
+      return pte::ScalarType::kUInt8;
+    case DType::u16:
+      return pte::ScalarType::kUInt16;
+    case DType::boolean:
+      return pte::ScalarType::kBool;
   }
   throw InternalError("unknown dtype");
 }
@@ -140,9 +151,10 @@ void with_alpha(MethodBuilder& method, const Node& node) {
 /// Integers divide towards zero.
 void div(MethodBuilder& method, const Node& node) {
   if (is_float(node.result()->dtype())) return plain(method, node);
-  method.call("aten::div", "out_mode",
-              {method.tensor(node.operand(0)), method.tensor(node.operand(1)), method.string("trunc")},
-              method.tensor(node.result()));
+  method.call(
+      "aten::div", "out_mode",
+      {method.tensor(node.operand(0)), method.tensor(node.operand(1)), method.string("trunc")},
+      method.tensor(node.result()));
 }
 
 void square(MethodBuilder& method, const Node& node) {
@@ -201,7 +213,8 @@ void relayout(MethodBuilder& method, const Node& node) {
     method.call("aten::view_copy", "out", {source, method.ints(static_dims(shape))}, out);
   };
   auto permute = [&](pte::ValueId source, const std::vector<int>& order, pte::ValueId out) {
-    method.call("aten::permute_copy", "out", {source, method.ints({order.begin(), order.end()})}, out);
+    method.call("aten::permute_copy", "out", {source, method.ints({order.begin(), order.end()})},
+                out);
   };
   if (moved.is_view()) return view(from, moved.target(), to);
   if (auto permutation = moved.as_permutation()) return permute(from, *permutation, to);
@@ -239,9 +252,10 @@ void slice(MethodBuilder& method, const Node& node) {
   for (size_t a : cut) {
     type.shape[a] = attrs.size[a];
     const int64_t length = attrs.size[a].value();
-    const int64_t end = length == 0 ? attrs.start[a]
-                                    : attrs.start[a] + (length - 1) * attrs.step[a] + 1;
-    const pte::ValueId out = a == cut.back() ? method.tensor(node.result()) : method.temporary(type);
+    const int64_t end =
+        length == 0 ? attrs.start[a] : attrs.start[a] + (length - 1) * attrs.step[a] + 1;
+    const pte::ValueId out =
+        a == cut.back() ? method.tensor(node.result()) : method.temporary(type);
     method.call("aten::slice_copy", "Tensor_out",
                 {x, method.integer(static_cast<int64_t>(a)), method.integer(attrs.start[a]),
                  method.integer(end), method.integer(attrs.step[a])},
@@ -255,7 +269,8 @@ void concat(MethodBuilder& method, const Node& node) {
   for (const Value* part : node.operands()) parts.push_back(method.tensor(part));
   const pte::ValueId out = method.tensor(node.result());
   method.call("aten::cat", "out",
-              {method.tensors(std::move(parts)), method.integer(node.attrs<AxisAttrs>().axis)}, out);
+              {method.tensors(std::move(parts)), method.integer(node.attrs<AxisAttrs>().axis)},
+              out);
 }
 
 std::string refuse_pad(const Node& node) {
@@ -293,7 +308,8 @@ std::string refuse_gather(const Node& node) {
   const DType index = node.operand(1)->dtype();
   if (index != DType::i64 && index != DType::i32)
     return fmt::format("indices of type {}", name(index));
-  const bool rows_of_matrix = node.attrs<AxisAttrs>().axis == 0 && node.operand(0)->type().rank() == 2;
+  const bool rows_of_matrix =
+      node.attrs<AxisAttrs>().axis == 0 && node.operand(0)->type().rank() == 2;
   return rows_of_matrix || node.operand(1)->type().rank() == 1 ? "" : "indices with several axes";
 }
 
@@ -393,10 +409,10 @@ void softmax(MethodBuilder& method, const Node& node) {
 }
 
 void cumsum(MethodBuilder& method, const Node& node) {
-  method.call("aten::cumsum", "out",
-              {method.tensor(node.operand(0)), method.integer(node.attrs<AxisAttrs>().axis),
-               method.none()},
-              method.tensor(node.result()));
+  method.call(
+      "aten::cumsum", "out",
+      {method.tensor(node.operand(0)), method.integer(node.attrs<AxisAttrs>().axis), method.none()},
+      method.tensor(node.result()));
 }
 
 /// The kernel is channels-first: the node's operand and result are permuted around it.
@@ -422,9 +438,9 @@ void resize(MethodBuilder& method, const Node& node) {
   std::vector<pte::ValueId> arguments = {in, sizes};
   if (attrs.mode == ResizeMode::bilinear) arguments.push_back(method.boolean(attrs.align_corners));
   arguments.push_back(factors);
-  method.call(attrs.mode == ResizeMode::bilinear ? "aten::upsample_bilinear2d"
-                                                 : "aten::upsample_nearest2d",
-              "vec_out", std::move(arguments), out);
+  method.call(
+      attrs.mode == ResizeMode::bilinear ? "aten::upsample_bilinear2d" : "aten::upsample_nearest2d",
+      "vec_out", std::move(arguments), out);
   method.call("aten::permute_copy", "out", {out, method.ints({0, 2, 3, 1})},
               method.tensor(node.result()));
 }
@@ -447,12 +463,12 @@ void max_pool(MethodBuilder& method, const Node& node) {
   const pte::ValueId places = method.temporary({DType::i64, pooled});
   method.call("aten::permute_copy", "out",
               {method.tensor(node.operand(0)), method.ints({0, 3, 1, 2})}, in);
-  method.method().instructions.push_back(pte::KernelCall{
-      "aten::max_pool2d_with_indices",
-      "out",
-      {in, method.ints(attrs.kernel), method.ints(attrs.stride), method.ints(attrs.low),
-       method.ints(attrs.dilation), method.boolean(false), out, places,
-       method.tensors({out, places})}});
+  method.method().instructions.push_back(
+      pte::KernelCall{"aten::max_pool2d_with_indices",
+                      "out",
+                      {in, method.ints(attrs.kernel), method.ints(attrs.stride),
+                       method.ints(attrs.low), method.ints(attrs.dilation), method.boolean(false),
+                       out, places, method.tensors({out, places})}});
   method.call("aten::permute_copy", "out", {out, method.ints({0, 2, 3, 1})},
               method.tensor(node.result()));
 }

@@ -133,8 +133,8 @@ Attributes with_bounds(Attributes attributes, const Bounds& bounds) {
 
 // ---- After the op ----
 
-/// `node` is an affine map of a foldable op's result, perhaps through a relayout: whether a constant
-/// is one for each channel is asked in the op's own coordinates.
+/// `node` is an affine map of a foldable op's result, perhaps through a relayout: whether a
+/// constant is one for each channel is asked in the op's own coordinates.
 bool fold_after(Graph& graph, Node* node, PassContext& context) {
   if (node->operand_count() != 2) return false;
   Value* read = node->operand(constant_of(node->operand(0)) ? 1 : 0);

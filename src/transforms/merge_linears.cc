@@ -1,6 +1,6 @@
-// Merges linear ops that read one value (q, k and v of attention) and whose results are all permuted
-// alike: one product, one permute, and a slice for each, where the profile says that the permutes
-// saved cost more than the slices.
+// Merges linear ops that read one value (q, k and v of attention) and whose results are all
+// permuted alike: one product, one permute, and a slice for each, where the profile says that the
+// permutes saved cost more than the slices.
 #include <algorithm>
 #include <unordered_set>
 

@@ -35,21 +35,22 @@ constexpr size_t place_of(std::string_view name) {
 }
 
 // The schedule: groups of passes, each group until nothing in it changes. Folding comes before
-// placement, which has less to place then, and after it, for what it has brought together. Placement
-// comes again when the target has had its say, and the target again for what it has reordered.
-// Fusions come last, since they take away structure that others look for.
+// placement, which has less to place then, and after it, for what it has brought together.
+// Placement comes again when the target has had its say, and the target again for what it has
+// reordered. Fusions come late, since they take away structure that others look for; the target
+// then undoes what its kernels cannot have.
 using Group = std::span<const size_t>;
-constexpr size_t kFold[] = {place_of("dead_code"),           place_of("fold_constants"),
-                            place_of("simplify"),            place_of("merge_duplicates"),
-                            place_of("fold_relayouts"),      place_of("recognise_hardswish"),
+constexpr size_t kFold[] = {place_of("dead_code"),      place_of("fold_constants"),
+                            place_of("simplify"),       place_of("merge_duplicates"),
+                            place_of("fold_relayouts"), place_of("recognise_hardswish"),
                             place_of("fold_affine")};
 constexpr size_t kMerge[] = {place_of("merge_linears")};
 constexpr size_t kPlace[] = {place_of("place_layouts")};
 constexpr size_t kFusePad[] = {place_of("fuse_pad")};
 constexpr size_t kLegalise[] = {place_of("legalise")};
 constexpr size_t kFuseClamp[] = {place_of("fuse_clamp")};
-constexpr Group kSchedule[] = {kFold, kMerge, kFold, kPlace,    kFold, kFusePad,  kLegalise,
-                               kFold, kPlace, kFold, kLegalise, kFold, kFuseClamp};
+constexpr Group kSchedule[] = {kFold, kMerge, kFold, kPlace,    kFold, kFusePad,   kLegalise,
+                               kFold, kPlace, kFold, kLegalise, kFold, kFuseClamp, kLegalise};
 
 // Rounds are few in practice; the limit is for graphs that are simplified one op a round.
 constexpr int kMostRounds = 16;

@@ -10,7 +10,8 @@ namespace {
 bool moves_weights(const Node& node, const LoopOrder& order) {
   if (info(node.op()).op_class != OpClass::contraction) return false;
   for (int i = 1; i < node.operand_count(); ++i)
-    if (constant_of(node.operand(i)) && !order.operands[static_cast<size_t>(i)].is_view()) return true;
+    if (constant_of(node.operand(i)) && !order.operands[static_cast<size_t>(i)].is_view())
+      return true;
   return false;
 }
 
@@ -24,7 +25,8 @@ bool place_layouts(Graph& graph, PassContext& context) {
     const auto chosen = static_cast<size_t>(placement.order[n]);
     const PlacedNode& node = problem.nodes[n];
     if (chosen == 0) {
-      context.explain(*node.node, "keeps its order, one of {} that were possible", node.orders.size());
+      context.explain(*node.node, "keeps its order, one of {} that were possible",
+                      node.orders.size());
       continue;
     }
     const LoopOrder& order = node.orders[chosen];

@@ -50,8 +50,7 @@ Dim probe_size(const Graph& graph, const Dim& dim) {
 
 /// The value of which this one is a view or a permutation.
 const Value* root_of(const Value* value) {
-  while (value->def() && value->def()->is(Op::relayout))
-    value = value->def()->operand(0);
+  while (value->def() && value->def()->is(Op::relayout)) value = value->def()->operand(0);
   return value;
 }
 

@@ -64,7 +64,8 @@ void expect_outputs(const pte::Program& program, const std::string& method,
     EXPECT_EQ(loaded.outputs()[i].kind == IoKind::tensor, saved) << "output " << i;
     if (!saved) continue;
     SCOPED_TRACE(fmt::format("output {} ({})", i, loaded.outputs()[i].name));
-    expect_close(outputs[i], read_tensor((folder / fmt::format("output_{}.npy", i)).string()), tolerance);
+    expect_close(outputs[i], read_tensor((folder / fmt::format("output_{}.npy", i)).string()),
+                 tolerance);
   }
 }
 

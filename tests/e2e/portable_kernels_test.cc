@@ -14,7 +14,8 @@ namespace {
 /// particular signature is asked for.
 std::set<std::string> registered_operators() {
   std::set<std::string> names;
-  for (const auto& kernel : executorch::runtime::get_registered_kernels()) names.insert(kernel.name_);
+  for (const auto& kernel : executorch::runtime::get_registered_kernels())
+    names.insert(kernel.name_);
   return names;
 }
 
@@ -23,7 +24,8 @@ TEST(PortableKernels, EveryOperatorIsRegisteredInTheRuntime) {
   ASSERT_FALSE(registered.empty());
   for (const PortableKernel& kernel : portable_kernels())
     for (const std::string_view name : kernel.operators)
-      EXPECT_TRUE(registered.contains(std::string(name))) << name << " for " << layline::name(kernel.op);
+      EXPECT_TRUE(registered.contains(std::string(name)))
+          << name << " for " << layline::name(kernel.op);
 }
 
 TEST(PortableKernels, OneRowForEachOp) {

@@ -7,8 +7,8 @@
 namespace layline {
 namespace {
 
-/// The condition that `lines` compute as %c, from the input %x, the scores %s, which are finite, and
-/// minus infinity, %low.
+/// The condition that `lines` compute as %c, from the input %x, the scores %s, which are finite,
+/// and minus infinity, %low.
 std::optional<bool> truth_of(const std::string& lines) {
   const std::string text = R"(graph "test" {
   input "x" %x : f32[2,3]
@@ -42,7 +42,8 @@ std::optional<bool> hidden_row(const std::string& mask, int axis = 1) {
   %d = add(%s, %mask)
   %e = equal(%d, %low)
   %n = logical_not(%e)
-  %a = reduce_any(%n) { axes = [)" + std::to_string(axis) + R"(] }
+  %a = reduce_any(%n) { axes = [)" +
+                  std::to_string(axis) + R"(] }
   %c = logical_not(%a))");
 }
 

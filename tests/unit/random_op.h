@@ -294,9 +294,9 @@ class RandomOps {
   OpInstance scatter_elements() {
     const Shape data = shape(1, 4);
     const int64_t along = axis(data);
-    OpInstance result = make(Op::scatter_elements,
-                             {{DType::f32, data}, {DType::i64, data}, {DType::f32, data}},
-                             AxisAttrs{along});
+    OpInstance result =
+        make(Op::scatter_elements, {{DType::f32, data}, {DType::i64, data}, {DType::f32, data}},
+             AxisAttrs{along});
     Tensor& indices = result.operands[1];
     int64_t inner = 1, length = data[static_cast<size_t>(along)].value();
     for (size_t a = static_cast<size_t>(along) + 1; a < data.size(); ++a) inner *= data[a].value();

@@ -37,7 +37,8 @@ Report sample() {
   report.ops = 7;
   report.delegates = 1;
   report.portable_ops = {{"argmax", 2, "XNNPACK has no such kernel"}};
-  report.permutes = {2, 3, 1, 1, 96, 96, true, {{"permute_3", "[1,2,3,4]", 96, {"conv", "output"}}}};
+  report.permutes = {2,  3,  1,    1,
+                     96, 96, true, {{"permute_3", "[1,2,3,4]", 96, {"conv", "output"}}}};
   report.inputs = {{"x", "f32", {"s0", "3", "2*s1"}, {0, 2, 1}}};
   report.outputs = {{"y", "i64", {}, {}}};
   report.arena_bytes = 100;

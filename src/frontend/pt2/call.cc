@@ -8,18 +8,30 @@ namespace layline::pt2 {
 
 DType core_dtype(TorchDType dtype) {
   switch (dtype) {
-    case TorchDType::kUint8: return DType::u8;
-    case TorchDType::kInt8: return DType::i8;
-    case TorchDType::kInt16: return DType::i16;
-    case TorchDType::kInt32: return DType::i32;
-    case TorchDType::kInt64: return DType::i64;
-    case TorchDType::kFloat16: return DType::f16;
-    case TorchDType::kFloat32: return DType::f32;
-    case TorchDType::kFloat64: return DType::f64;
-    case TorchDType::kBool: return DType::boolean;
-    case TorchDType::kBFloat16: return DType::bf16;
-    case TorchDType::kUint16: return DType::u16;
-    default: throw UserError("dtype {} is not supported", dtype_name(dtype));
+    case TorchDType::kUint8:
+      return DType::u8;
+    case TorchDType::kInt8:
+      return DType::i8;
+    case TorchDType::kInt16:
+      return DType::i16;
+    case TorchDType::kInt32:
+      return DType::i32;
+    case TorchDType::kInt64:
+      return DType::i64;
+    case TorchDType::kFloat16:
+      return DType::f16;
+    case TorchDType::kFloat32:
+      return DType::f32;
+    case TorchDType::kFloat64:
+      return DType::f64;
+    case TorchDType::kBool:
+      return DType::boolean;
+    case TorchDType::kBFloat16:
+      return DType::bf16;
+    case TorchDType::kUint16:
+      return DType::u16;
+    default:
+      throw UserError("dtype {} is not supported", dtype_name(dtype));
   }
 }
 
@@ -36,8 +48,7 @@ void Call::fail(const std::string& message) const {
 }
 
 void Call::wrong_kind(std::string_view argument, std::string_view expected) const {
-  fail("argument `{}` should be {}, but is {}", argument, expected,
-       kind_name(require(argument)));
+  fail("argument `{}` should be {}, but is {}", argument, expected, kind_name(require(argument)));
 }
 
 const Argument* Call::find(std::string_view argument) const {
@@ -111,7 +122,8 @@ int64_t Call::literal(std::string_view argument, const SymIntArg& item) const {
     if (known == program_.sym_int_values.end()) fail("unknown size `{}`", item.name);
     const Dim dim = symbols_.dim(known->second);
     if (!dim.is_static())
-      fail("argument `{}` depends on a dynamic size, which layline does not support here", argument);
+      fail("argument `{}` depends on a dynamic size, which layline does not support here",
+           argument);
     return dim.value();
   }
   return item.value;

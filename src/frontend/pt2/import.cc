@@ -46,8 +46,8 @@ bool is_size_arithmetic(const Node& node) {
 }
 
 OriginRef origin_of(const Node& node, std::string_view name) {
-  return std::make_shared<const Origin>(Origin{
-      std::string(name), source_location(node.stack_trace), module_path(node.nn_module_stack)});
+  return std::make_shared<const Origin>(Origin{std::string(name), source_location(node.stack_trace),
+                                               module_path(node.nn_module_stack)});
 }
 
 std::string_view first_output(const Node& node) {
@@ -120,8 +120,8 @@ class Importer {
     return names;
   }
 
-  /// Nodes of ATen that write to nothing are passed over where nothing reads what they give, such as
-  /// the random numbers of a layer drop that is off.
+  /// Nodes of ATen that write to nothing are passed over where nothing reads what they give, such
+  /// as the random numbers of a layer drop that is off.
   static bool is_dead(const Node& node, const std::unordered_set<std::string_view>& read) {
     const std::string_view target = short_target(node.target);
     bool dead = target.starts_with("aten.") && !functional_form(target);
@@ -186,15 +186,18 @@ class Importer {
 
   void bind_input(const InputSpec& spec) {
     switch (spec.kind) {
-      case InputKind::kUserInput: return bind_user_input(spec);
-      case InputKind::kConstantInput: return bind_fixed_input(spec);
+      case InputKind::kUserInput:
+        return bind_user_input(spec);
+      case InputKind::kConstantInput:
+        return bind_fixed_input(spec);
       case InputKind::kParameter:
       case InputKind::kBuffer:
       case InputKind::kTensorConstant: {
         if (!stored_.emplace(spec.name, &spec).second) defined_twice(spec.name);
         return;
       }
-      case InputKind::kToken: return;
+      case InputKind::kToken:
+        return;
       case InputKind::kCustomObj:
         throw UserError("{}: the input {} is a custom object, which layline cannot run",
                         archive_.file()->path(), spec.name);
@@ -212,10 +215,12 @@ class Importer {
       value = graph_.add_input(std::string(spec.name), std::move(type));
     } else {
       Shape logical = type.shape;
-      for (size_t i = 0; i < order.size(); ++i) type.shape[i] = logical[static_cast<size_t>(order[i])];
+      for (size_t i = 0; i < order.size(); ++i)
+        type.shape[i] = logical[static_cast<size_t>(order[i])];
       Value* stored = graph_.add_input(std::string(spec.name), std::move(type), order);
-      value = Builder(graph_, std::make_shared<const Origin>(Origin{std::string(spec.name), "", ""}))
-                  .from_channels_last(stored);
+      value =
+          Builder(graph_, std::make_shared<const Origin>(Origin{std::string(spec.name), "", ""}))
+              .from_channels_last(stored);
     }
     env_.define(spec.name, value,
                 fmt::format("changes the input `{}` in place; write `x = x.clone()` before it in "
@@ -234,9 +239,10 @@ class Importer {
     if (const auto* number = argument.as<double>()) return *number;
     if (const auto* flag = argument.as<bool>()) return *flag;
     if (const auto* text = argument.as<std::string_view>()) return std::string(*text);
-    throw UserError("{}: {} of the model is {}; only tensors, and numbers fixed at export, can "
-                    "cross its boundary",
-                    archive_.file()->path(), what, kind_name(argument));
+    throw UserError(
+        "{}: {} of the model is {}; only tensors, and numbers fixed at export, can "
+        "cross its boundary",
+        archive_.file()->path(), what, kind_name(argument));
   }
 
   [[noreturn]] void defined_twice(std::string_view name) const {
@@ -248,15 +254,15 @@ class Importer {
     auto stored = stored_.find(name);
     if (stored == stored_.end() || env_.contains(name)) return;
     const InputSpec& spec = *stored->second;
-    const bool in_weights = spec.kind == InputKind::kParameter ||
-                            (spec.kind == InputKind::kBuffer && spec.persistent);
+    const bool in_weights =
+        spec.kind == InputKind::kParameter || (spec.kind == InputKind::kBuffer && spec.persistent);
     const Payload& payload = (in_weights ? weights_ : constants_).tensor(spec.fqn);
     Constant data = constant_from(payload, archive_.file());
     const TensorType recorded = type_of(name, meta_of(name));
     if (TensorType{data.dtype(), data.shape()} != recorded)
-      throw UserError("{}: the weight {} is {}, but the model records {}",
-                      archive_.file()->path(), spec.fqn,
-                      to_string(TensorType{data.dtype(), data.shape()}), to_string(recorded));
+      throw UserError("{}: the weight {} is {}, but the model records {}", archive_.file()->path(),
+                      spec.fqn, to_string(TensorType{data.dtype(), data.shape()}),
+                      to_string(recorded));
     auto origin = std::make_shared<const Origin>(Origin{std::string(spec.fqn), "", ""});
     env_.define(name, graph_.constant(std::move(data), std::move(origin), spec.fqn),
                 spec.kind == InputKind::kTensorConstant ? std::string() : mutation(spec.fqn));
@@ -323,8 +329,8 @@ class Importer {
     const TensorType recorded = call.recorded(i);
     if (in_place) value = call.convert(value, recorded.dtype);
     if (value->type() != recorded)
-      call.fail("the model records {} for `{}`, but its operands give {}", to_string(recorded), name,
-                to_string(value->type()));
+      call.fail("the model records {} for `{}`, but its operands give {}", to_string(recorded),
+                name, to_string(value->type()));
     if (in_place) {
       const std::string_view self = call.node().inputs.front().name;
       env_.write(call.tensor_name(self), value, call);
@@ -344,7 +350,8 @@ class Importer {
   /// Relayouts that move data, among the nodes added since `last`.
   int64_t moves_after(const layline::Node* last) const {
     int64_t count = 0;
-    for (const layline::Node* node = last ? last->next() : graph_.first(); node; node = node->next())
+    for (const layline::Node* node = last ? last->next() : graph_.first(); node;
+         node = node->next())
       count += node->is(Op::relayout) && !node->attrs<RelayoutAttrs>().relayout.is_view();
     return count;
   }
@@ -355,9 +362,10 @@ class Importer {
       if (spec.kind == OutputKind::kBufferMutation || spec.kind == OutputKind::kParameterMutation)
         throw UserError("{}: the model {}", archive_.file()->path(), mutation(spec.target));
       if (spec.kind != OutputKind::kUserOutput)
-        throw UserError("{}: the model changes `{}` when it runs, which layline does not support; "
-                        "return the new value instead",
-                        archive_.file()->path(), spec.target);
+        throw UserError(
+            "{}: the model changes `{}` when it runs, which layline does not support; "
+            "return the new value instead",
+            archive_.file()->path(), spec.target);
       if (spec.arg.as<TensorArg>())
         bind_output(spec);
       else

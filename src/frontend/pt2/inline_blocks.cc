@@ -51,10 +51,9 @@ Block block_of(const Node& node) {
     if (body == nullptr) continue;
     const auto operands = std::span(node.inputs).subspan(i + 1);
     const Graph& graph = *body->graph;
-    const bool fits =
-        std::ranges::equal(graph.inputs, operands, both_tensors_or_neither, {},
-                           &NamedArgument::arg) &&
-        std::ranges::equal(graph.outputs, node.outputs, both_tensors_or_neither);
+    const bool fits = std::ranges::equal(graph.inputs, operands, both_tensors_or_neither, {},
+                                         &NamedArgument::arg) &&
+                      std::ranges::equal(graph.outputs, node.outputs, both_tensors_or_neither);
     return fits ? Block{body, operands} : Block{};
   }
   return {};
@@ -99,14 +98,14 @@ class Splicer {
     Names inner;
     for (size_t i = 0; i < body.inputs.size(); ++i)
       if (const auto* input = body.inputs[i].as<TensorArg>())
-        inner.emplace(input->name,
-                      resolve(names, block.operands[i].arg.as<TensorArg>()->name));
+        inner.emplace(input->name, resolve(names, block.operands[i].arg.as<TensorArg>()->name));
     // What the block computes and returns is called as its user knows it.
     for (size_t i = 0; i < body.outputs.size(); ++i)
       if (const auto* output = body.outputs[i].as<TensorArg>())
         inner.emplace(output->name, resolve(names, node.outputs[i].as<TensorArg>()->name));
     for (const auto& [name, meta] : body.tensor_values)
-      if (!inner.contains(name)) define(inner, program_.graph.tensor_values, name, meta, *block.body);
+      if (!inner.contains(name))
+        define(inner, program_.graph.tensor_values, name, meta, *block.body);
     for (const auto& [name, size] : body.sym_int_values)
       define(inner, program_.graph.sym_int_values, name, size, *block.body);
     append(body.nodes, inner);

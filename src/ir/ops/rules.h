@@ -21,8 +21,8 @@ using EvaluateRule = Tensor(Tensors operands, const Attributes& attributes,
 InferRule infer_constant, infer_relayout, infer_expand, infer_slice, infer_concat, infer_pad,
     infer_flip, infer_roll, infer_gather, infer_gather_elements, infer_scatter_elements;
 EvaluateRule evaluate_constant, evaluate_relayout, evaluate_expand, evaluate_slice, evaluate_concat,
-    evaluate_pad, evaluate_flip, evaluate_roll, evaluate_gather,
-    evaluate_gather_elements, evaluate_scatter_elements;
+    evaluate_pad, evaluate_flip, evaluate_roll, evaluate_gather, evaluate_gather_elements,
+    evaluate_scatter_elements;
 
 // elementwise.cc
 InferRule infer_bounded_binary, infer_bounded_float_binary, infer_numeric_binary, infer_any_binary,
@@ -32,18 +32,16 @@ InferRule infer_bounded_binary, infer_bounded_float_binary, infer_numeric_binary
 // binary.cc
 EvaluateRule evaluate_add, evaluate_sub, evaluate_mul, evaluate_div, evaluate_minimum,
     evaluate_maximum, evaluate_pow, evaluate_floor_div, evaluate_remainder, evaluate_fmod,
-    evaluate_equal,
-    evaluate_not_equal, evaluate_less, evaluate_less_equal, evaluate_greater,
+    evaluate_equal, evaluate_not_equal, evaluate_less, evaluate_less_equal, evaluate_greater,
     evaluate_greater_equal, evaluate_logical_and, evaluate_logical_or, evaluate_logical_xor,
     evaluate_prelu, evaluate_where;
 
 // unary.cc
-EvaluateRule evaluate_abs, evaluate_neg, evaluate_exp, evaluate_expm1, evaluate_log,
-    evaluate_log1p, evaluate_sqrt, evaluate_rsqrt,
-    evaluate_reciprocal, evaluate_sin, evaluate_cos, evaluate_atan, evaluate_tanh, evaluate_sigmoid, evaluate_erf,
-    evaluate_floor, evaluate_ceil, evaluate_round, evaluate_trunc, evaluate_square, evaluate_sign,
-    evaluate_logical_not, evaluate_hardswish, evaluate_gelu, evaluate_elu, evaluate_leaky_relu,
-    evaluate_clamp, evaluate_convert;
+EvaluateRule evaluate_abs, evaluate_neg, evaluate_exp, evaluate_expm1, evaluate_log, evaluate_log1p,
+    evaluate_sqrt, evaluate_rsqrt, evaluate_reciprocal, evaluate_sin, evaluate_cos, evaluate_atan,
+    evaluate_tanh, evaluate_sigmoid, evaluate_erf, evaluate_floor, evaluate_ceil, evaluate_round,
+    evaluate_trunc, evaluate_square, evaluate_sign, evaluate_logical_not, evaluate_hardswish,
+    evaluate_gelu, evaluate_elu, evaluate_leaky_relu, evaluate_clamp, evaluate_convert;
 
 // contraction.cc
 InferRule infer_linear, infer_matmul, infer_conv, infer_conv_transpose;

@@ -6,9 +6,12 @@ namespace layline::xnnpack {
 
 xnn::Datatype datatype(DType dtype) {
   switch (dtype) {
-    case DType::f32: return xnn::Datatype::kFp32;
-    case DType::f16: return xnn::Datatype::kFp16;
-    default: throw InternalError(fmt::format("XNNPACK has no {} values", name(dtype)));
+    case DType::f32:
+      return xnn::Datatype::kFp32;
+    case DType::f16:
+      return xnn::Datatype::kFp16;
+    default:
+      throw InternalError(fmt::format("XNNPACK has no {} values", name(dtype)));
   }
 }
 
@@ -29,8 +32,8 @@ DelegateBuilder::DelegateBuilder(ConstantPool& constants, std::span<Value* const
 
 xnn::ValueId DelegateBuilder::define_constant(const Constant& data, const std::string& name) {
   const std::string key = constants_.add(data, name);
-  return graph_.define_value({datatype(data.dtype()), dims(data.shape()),
-                              xnn::Constant{key, data.byte_count()}, {}});
+  return graph_.define_value(
+      {datatype(data.dtype()), dims(data.shape()), xnn::Constant{key, data.byte_count()}, {}});
 }
 
 xnn::ValueId DelegateBuilder::in(const Value* value) {

@@ -44,7 +44,8 @@ void unary(DelegateBuilder& delegate, const Node& node) {
 template <xnn::BinaryKind kind>
 void binary(DelegateBuilder& delegate, const Node& node) {
   std::optional<xnn::Range> bounds;
-  if (const auto* attrs = std::get_if<BinaryAttrs>(&node.attributes())) bounds = range(attrs->bounds);
+  if (const auto* attrs = std::get_if<BinaryAttrs>(&node.attributes()))
+    bounds = range(attrs->bounds);
   delegate.add(xnn::Binary{kind, delegate.in(node.operand(0)), delegate.in(node.operand(1)),
                            delegate.out(node.result()), bounds});
 }
@@ -115,8 +116,10 @@ std::string refuse_slice(const Node& node) {
 
 void slice(DelegateBuilder& delegate, const Node& node) {
   const auto& attrs = node.attrs<SliceAttrs>();
-  delegate.add(xnn::Slice{delegate.in(node.operand(0)), delegate.out(node.result()),
-                          {attrs.start.begin(), attrs.start.end()}, dims(attrs.size)});
+  delegate.add(xnn::Slice{delegate.in(node.operand(0)),
+                          delegate.out(node.result()),
+                          {attrs.start.begin(), attrs.start.end()},
+                          dims(attrs.size)});
 }
 
 /// More parts than one node takes become a tree of concatenations.
@@ -161,12 +164,14 @@ std::string refuse_concat(const Node& node) {
 }
 
 std::string refuse_pad(const Node& node) {
-  return node.attrs<PadAttrs>().mode == PadMode::constant ? "" : "XNNPACK pads with a constant only";
+  return node.attrs<PadAttrs>().mode == PadMode::constant ? ""
+                                                          : "XNNPACK pads with a constant only";
 }
 
 void pad(DelegateBuilder& delegate, const Node& node) {
   const auto& attrs = node.attrs<PadAttrs>();
-  delegate.add(xnn::ConstantPad{delegate.in(node.operand(0)), delegate.out(node.result()),
+  delegate.add(xnn::ConstantPad{delegate.in(node.operand(0)),
+                                delegate.out(node.result()),
                                 {attrs.low.begin(), attrs.low.end()},
                                 {attrs.high.begin(), attrs.high.end()},
                                 static_cast<float>(attrs.value)});
@@ -190,7 +195,8 @@ void linear(DelegateBuilder& delegate, const Node& node) {
 
 void matmul(DelegateBuilder& delegate, const Node& node) {
   delegate.add(xnn::BatchMatMul{delegate.in(node.operand(0)), delegate.in(node.operand(1)),
-                                delegate.out(node.result()), node.attrs<MatmulAttrs>().transpose_b});
+                                delegate.out(node.result()),
+                                node.attrs<MatmulAttrs>().transpose_b});
 }
 
 std::string refuse_matmul(const Node& node) {
@@ -234,12 +240,19 @@ void conv(DelegateBuilder& delegate, const Node& node) {
 void conv_transpose(DelegateBuilder& delegate, const Node& node) {
   const auto& attrs = node.attrs<ConvTransposeAttrs>();
   const Shape& weight = node.operand(1)->shape();
-  delegate.add(xnn::ConvTranspose{
-      delegate.in(node.operand(0)), delegate.packed(node.operand(1)), bias(delegate, node),
-      delegate.out(node.result()), padding(attrs.low, attrs.high),
-      {u32(weight[1].value()), u32(weight[2].value())}, pair(attrs.stride), pair(attrs.dilation),
-      pair(attrs.extra), u32(attrs.groups), u32(weight[3].value()),
-      u32(weight[0].value() / attrs.groups), range(attrs.bounds)});
+  delegate.add(xnn::ConvTranspose{delegate.in(node.operand(0)),
+                                  delegate.packed(node.operand(1)),
+                                  bias(delegate, node),
+                                  delegate.out(node.result()),
+                                  padding(attrs.low, attrs.high),
+                                  {u32(weight[1].value()), u32(weight[2].value())},
+                                  pair(attrs.stride),
+                                  pair(attrs.dilation),
+                                  pair(attrs.extra),
+                                  u32(attrs.groups),
+                                  u32(weight[3].value()),
+                                  u32(weight[0].value() / attrs.groups),
+                                  range(attrs.bounds)});
 }
 
 std::string refuse_pool(const Node& node) {
@@ -249,7 +262,8 @@ std::string refuse_pool(const Node& node) {
   for (size_t i = 0; i < 2; ++i) {
     if (node.is(Op::max_pool) && attrs.stride[i] > attrs.kernel[i])
       return "XNNPACK's max pool has no stride over its kernel size";
-    if (node.is(Op::avg_pool) && attrs.dilation[i] != 1) return "XNNPACK's average pool has no dilation";
+    if (node.is(Op::avg_pool) && attrs.dilation[i] != 1)
+      return "XNNPACK's average pool has no dilation";
   }
   return {};
 }
@@ -272,7 +286,8 @@ void avg_pool(DelegateBuilder& delegate, const Node& node) {
 std::string refuse_mean(const Node& node) {
   const Shape& shape = node.operand(0)->shape();
   const Ints& axes = node.attrs<AxesAttrs>().axes;
-  const bool spatial = std::ranges::all_of(axes, [](int64_t axis) { return axis == 1 || axis == 2; });
+  const bool spatial =
+      std::ranges::all_of(axes, [](int64_t axis) { return axis == 1 || axis == 2; });
   auto covered = [&](int64_t axis) {
     return shape[static_cast<size_t>(axis)].is_one() || std::ranges::find(axes, axis) != axes.end();
   };

@@ -43,9 +43,9 @@ Value* choice_bound(const Builder& build, Value* condition, DType dtype) {
   return build.add(Op::where, {condition, high, low});
 }
 
-/// The greater of two values of which one has been made minus infinity: exact, for all but NaN, which
-/// the choice may be there to replace. For a condition that is not constant a portable kernel makes the
-/// bound, so it has to be small.
+/// The greater of two values of which one has been made minus infinity: exact, for all but NaN,
+/// which the choice may be there to replace. For a condition that is not constant a portable kernel
+/// makes the bound, so it has to be small.
 Value* where(const Builder& build, const Node& node) {
   Value* condition = node.operand(0);
   Value* yes = node.operand(1);
@@ -63,7 +63,8 @@ Value* where(const Builder& build, const Node& node) {
   if (is_unsafe(yes) || is_unsafe(no)) return nullptr;
   auto is_filled = [](const Value* value, double with) {
     const Constant* constant = constant_of(value);
-    return constant && element_count(value->shape()).is_one() && tensor_of(*constant).get(0) == with;
+    return constant && element_count(value->shape()).is_one() &&
+           tensor_of(*constant).get(0) == with;
   };
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Value* bound = choice_bound(build, condition, yes->dtype());
@@ -116,8 +117,8 @@ Value* expand(const Builder& build, const Node& node) {
     (expanded ? ones : operand).back() = result.back();
     previous_expanded = expanded;
   }
-  Value* y = build.binary(Op::mul, build.view(x, operand),
-                          build.constant(filled(x->dtype(), ones, 1)));
+  Value* y =
+      build.binary(Op::mul, build.view(x, operand), build.constant(filled(x->dtype(), ones, 1)));
   return build.view(y, to);
 }
 
@@ -158,16 +159,35 @@ Value* reduce(const Builder& build, const Node& node, ReduceRun reduce_run) {
   return build.view(x, shape);
 }
 
-/// Over the last axes a row of equal weights does it; over others the global average pool.
+/// A row of weights is packed with more like it, which only short rows can afford.
+constexpr int64_t kMostWeights = 2048;
+
+Value* weighted_sum(const Builder& build, Value* x, const Dim& rows, int64_t length,
+                    double weight) {
+  return build.add(
+      Op::linear,
+      {build.view(x, {rows, length}), build.constant(filled(x->dtype(), {1, length}, weight))},
+      LinearAttrs{});
+}
+
+int64_t largest_divisor(int64_t number, int64_t most) {
+  int64_t divisor = std::min(number, most);
+  while (number % divisor != 0) --divisor;
+  return divisor;
+}
+
+/// Over the last axes a row of equal weights does it, over others the global average pool, and over
+/// long rows first the pool and then the weights.
 Value* mean_of_run(const Builder& build, Value* x, const Run& run) {
-  if (run.inner.is_one()) {
-    const Constant weights = filled(x->dtype(), {1, run.length},
-                                    1.0 / static_cast<double>(run.length.value()));
-    return build.add(Op::linear, {build.view(x, {run.outer, run.length}), build.constant(weights)},
-                     LinearAttrs{});
-  }
-  return build.add(Op::reduce_mean, {build.view(x, {run.outer, run.length, 1, run.inner})},
-                   AxesAttrs{{1, 2}});
+  auto pool = [&](Value* value, const Dim& length, const Dim& inner) {
+    return build.add(Op::reduce_mean, {build.view(value, {run.outer, length, 1, inner})},
+                     AxesAttrs{{1, 2}});
+  };
+  if (!run.inner.is_one()) return pool(x, run.length, run.inner);
+  const int64_t length = run.length.value();
+  const int64_t width = largest_divisor(length, kMostWeights);
+  if (width < length) x = pool(x, length / width, width);
+  return weighted_sum(build, x, run.outer, width, 1.0 / static_cast<double>(width));
 }
 
 Value* reduce_mean(const Builder& build, const Node& node) {
@@ -176,11 +196,8 @@ Value* reduce_mean(const Builder& build, const Node& node) {
 
 Value* reduce_sum(const Builder& build, const Node& node) {
   return reduce(build, node, [&](Value* x, const Run& run) {
-    if (run.inner.is_one())
-      return build.add(Op::linear,
-                       {build.view(x, {run.outer, run.length}),
-                        build.constant(filled(x->dtype(), {1, run.length}, 1))},
-                       LinearAttrs{});
+    if (run.inner.is_one() && run.length.value() <= kMostWeights)
+      return weighted_sum(build, x, run.outer, run.length.value(), 1);
     return build.binary(Op::mul, mean_of_run(build, x, run),
                         scalar(build, x, static_cast<double>(run.length.value())));
   });
@@ -322,8 +339,8 @@ constexpr Rule kRules[] = {
     {Op::linear, linear},
 };
 
-/// What the runtime would have to compute outside the delegate is computed here, even where constant
-/// folding finds the result too large: tables of relative positions, spread out.
+/// What the runtime would have to compute outside the delegate is computed here, even where
+/// constant folding finds the result too large: tables of relative positions, spread out.
 Value* computed(const Builder& build, const Node& node) {
   if (node.is(Op::relayout) || node.is(Op::expand) || node.operand_count() == 0) return nullptr;
   constexpr size_t kMostBytes = size_t{64} << 20;

@@ -38,9 +38,10 @@ void preflight(const Partition& partition) {
 void check_static(const Graph& graph) {
   for (const GraphInput& input : graph.inputs())
     if (input.value && !is_static(input.value->shape()))
-      throw UserError("input `{}` is {}: dynamic shapes are not supported yet; export the model "
-                      "without dynamic_shapes",
-                      input.name, to_string(input.value->type()));
+      throw UserError(
+          "input `{}` is {}: dynamic shapes are not supported yet; export the model "
+          "without dynamic_shapes",
+          input.name, to_string(input.value->type()));
 }
 
 BoundaryTensor describe_boundary(const std::string& name, const Value* value,
@@ -144,7 +145,8 @@ class Lowering {
     }
   }
 
-  /// A result that lives outside delegates: planned, and in the boundary's order if it is an output.
+  /// A result that lives outside delegates: planned, and in the boundary's order if it is an
+  /// output.
   void define_result(const Value* value) {
     for (const GraphOutput& output : graph_.outputs()) {
       if (output.value != value) continue;
@@ -230,8 +232,9 @@ pte::Program lower(const std::vector<Graph>& graphs, Report& report) {
 
   const std::string document = pte::write_io_names(names);
   const auto* bytes = reinterpret_cast<const std::byte*>(document.data());
-  program.named_data.push_back({std::string(pte::kIoNamesKey),
-                                program.add_blob(pte::DataSource::owned({bytes, bytes + document.size()}))});
+  program.named_data.push_back(
+      {std::string(pte::kIoNamesKey),
+       program.add_blob(pte::DataSource::owned({bytes, bytes + document.size()}))});
 
   report.kernels = kernels_of(program);
   if (report.delegates > 0) report.backends = {std::string(kBackend)};

@@ -29,7 +29,8 @@ Value* stepped_slice(const Builder& build, Value* x, size_t axis, int64_t start,
   const auto a = static_cast<int64_t>(axis);
   x = build.slice(x, a, start - within, size * step);
   Shape result = x->shape();
-  const Dim outer = product_of(result, 0, axis), inner = product_of(result, axis + 1, result.size());
+  const Dim outer = product_of(result, 0, axis),
+            inner = product_of(result, axis + 1, result.size());
   result[axis] = size;
   x = build.slice(build.view(x, {outer, size, step, inner}), 2, within, 1);
   return build.view(x, result);
@@ -38,9 +39,12 @@ Value* stepped_slice(const Builder& build, Value* x, size_t axis, int64_t start,
 /// The element that place i of a padded axis shows.
 int64_t padded_source(PadMode mode, int64_t i, int64_t length) {
   switch (mode) {
-    case PadMode::reflect: return i < 0 ? -i : i >= length ? 2 * (length - 1) - i : i;
-    case PadMode::replicate: return std::clamp<int64_t>(i, 0, length - 1);
-    default: return (i + length) % length;
+    case PadMode::reflect:
+      return i < 0 ? -i : i >= length ? 2 * (length - 1) - i : i;
+    case PadMode::replicate:
+      return std::clamp<int64_t>(i, 0, length - 1);
+    default:
+      return (i + length) % length;
   }
 }
 
@@ -68,9 +72,9 @@ Value* legal_slice(const Builder& build, const Node& node) {
   if (element_count(node.result()->shape()).is_zero()) return nullptr;
   for (size_t a = 0; a < attrs.start.size(); ++a) {
     const auto axis = static_cast<int64_t>(a);
-    x = attrs.step[a] == 1 ? build.slice(x, axis, attrs.start[a], attrs.size[a])
-                           : stepped_slice(build, x, a, attrs.start[a], attrs.size[a].value(),
-                                           attrs.step[a]);
+    x = attrs.step[a] == 1
+            ? build.slice(x, axis, attrs.start[a], attrs.size[a])
+            : stepped_slice(build, x, a, attrs.start[a], attrs.size[a].value(), attrs.step[a]);
   }
   return x;
 }
@@ -127,8 +131,8 @@ Value* legal_roll(const Builder& build, const Node& node) {
   return x;
 }
 
-/// From p elements to q, in lowest terms: each repeated q times, a broadcast over a new axis, and of
-/// that every p-th.
+/// From p elements to q, in lowest terms: each repeated q times, a broadcast over a new axis, and
+/// of that every p-th.
 Value* legal_resize(const Builder& build, const Node& node) {
   constexpr int64_t kMostRepeats = 16;
   const auto& attrs = node.attrs<ResizeAttrs>();

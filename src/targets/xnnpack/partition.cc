@@ -66,7 +66,8 @@ Partition partition(const Graph& graph) {
   for (size_t level = 0; level < levels; ++level) {
     if (only_views(delegated[level])) {
       // Not worth a delegate; views are kernels that move nothing.
-      kernels[level].insert(kernels[level].begin(), delegated[level].begin(), delegated[level].end());
+      kernels[level].insert(kernels[level].begin(), delegated[level].begin(),
+                            delegated[level].end());
     } else {
       result.parts.push_back({true, std::move(delegated[level]), {}, {}});
     }

@@ -1,6 +1,6 @@
-// Which nodes run in delegates. Nodes are given levels: a delegate takes all nodes of one level that
-// XNNPACK can run, kernels of the runtime run between them. Every level is convex by construction,
-// and no order of the same nodes needs fewer levels.
+// Which nodes run in delegates. Nodes are given levels: a delegate takes all nodes of one level
+// that XNNPACK can run, kernels of the runtime run between them. Every level is convex by
+// construction, and no order of the same nodes needs fewer levels.
 #pragma once
 
 #include <string>

@@ -59,7 +59,8 @@ Value* elementwise(const Builder& build, const Node& node) {
   return build.view(build.add(node.op(), std::move(views), node.attributes()), result);
 }
 
-/// Groups of neighbouring axes: each axis for which `alone` holds by itself, those between together.
+/// Groups of neighbouring axes: each axis for which `alone` holds by itself, those between
+/// together.
 template <typename Alone>
 std::vector<std::pair<size_t, size_t>> groups(size_t rank, Alone alone) {
   std::vector<std::pair<size_t, size_t>> result;
@@ -114,8 +115,8 @@ Value* along_one_axis(const Builder& build, const Node& node) {
   for (Value* operand : node.operands()) {
     const Shape& shape = operand->shape();
     const Dim outer = product_of(shape, 0, axis), inner = product_of(shape, axis + 1, shape.size());
-    views.push_back(build.view(operand, inner.is_one() ? Shape{outer, shape[axis]}
-                                                       : Shape{outer, shape[axis], inner}));
+    views.push_back(build.view(
+        operand, inner.is_one() ? Shape{outer, shape[axis]} : Shape{outer, shape[axis], inner}));
   }
   Value* y = build.add(node.op(), std::move(views), AxisAttrs{1});
   return build.view(y, node.result()->shape());
@@ -175,13 +176,19 @@ Value* with_fewer_axes(const Builder& build, const Node& node) {
   if (axes <= kMostAxes) return nullptr;
   if (is_elementwise(node.op())) return elementwise(build, node);
   switch (node.op()) {
-    case Op::slice: return slice(build, node);
-    case Op::pad: return pad(build, node);
+    case Op::slice:
+      return slice(build, node);
+    case Op::pad:
+      return pad(build, node);
     case Op::concat:
-    case Op::softmax: return along_one_axis(build, node);
-    case Op::linear: return linear(build, node);
-    case Op::matmul: return matmul(build, node);
-    default: return nullptr;
+    case Op::softmax:
+      return along_one_axis(build, node);
+    case Op::linear:
+      return linear(build, node);
+    case Op::matmul:
+      return matmul(build, node);
+    default:
+      return nullptr;
   }
 }
 
@@ -206,8 +213,8 @@ Value* transpose_in_steps(const Builder& build, const Node& node) {
       for (size_t middle = first + 1; middle < rank; ++middle)
         for (size_t last = middle + 1; last <= rank; ++last) {
           std::vector<int> next = moved(order, first, middle, last);
-          if (!best.empty() && factors_between(next, whole.order()) >=
-                                   factors_between(best, whole.order()))
+          if (!best.empty() &&
+              factors_between(next, whole.order()) >= factors_between(best, whole.order()))
             continue;
           best = std::move(next);
           const Shape shape = shape_of(order);
@@ -225,8 +232,8 @@ Value* transpose_in_steps(const Builder& build, const Node& node) {
   std::vector<int> rest;
   for (int factor : whole.order())
     rest.push_back(static_cast<int>(std::ranges::find(order, factor) - order.begin()));
-  return build.relayout(x, Relayout::from_factors(x->shape(), shape_of(order), std::move(rest),
-                                                  whole.target()));
+  return build.relayout(
+      x, Relayout::from_factors(x->shape(), shape_of(order), std::move(rest), whole.target()));
 }
 
 }  // namespace layline::xnnpack

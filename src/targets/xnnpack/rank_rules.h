@@ -1,5 +1,5 @@
-// Ops on tensors of more axes than XNNPACK has, and transposes of more axes than it takes, as ops of
-// fewer. Each rule gives the value to use instead of the node's result, or null if it does not
+// Ops on tensors of more axes than XNNPACK has, and transposes of more axes than it takes, as ops
+// of fewer. Each rule gives the value to use instead of the node's result, or null if it does not
 // apply.
 #pragma once
 

@@ -56,12 +56,15 @@ Cost matmul_cost(const Node& node, const LoopOrder& order, const MoveCosts& move
   const Dim rows = product(std::span(packed).first(packed.size() - 1));
   const Shape flat = {element_count(packed)};
   const Relayout packing = Relayout::from_factors(flat, {rows, packed.back()}, {1, 0}, flat);
-  return {std::max<int64_t>(1, move_cost(moves, packing, node.result()->dtype()).time_ps - moves.call_ps), 0, 0, 0};
+  return {std::max<int64_t>(
+              1, move_cost(moves, packing, node.result()->dtype()).time_ps - moves.call_ps),
+          0, 0, 0};
 }
 
 /// The runtime gathers with a list of indices, or rows of a matrix.
 Cost gather_cost(const LoopOrder& order) {
-  const bool rows = std::get<AxisAttrs>(order.attributes).axis == 0 && order.operands[0].target().size() == 2;
+  const bool rows =
+      std::get<AxisAttrs>(order.attributes).axis == 0 && order.operands[0].target().size() == 2;
   return rows || order.operands[1].target().size() == 1 ? Cost{} : Cost::forbidden();
 }
 

@@ -12,7 +12,9 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// The operand, converted where the op computes in another dtype than it is given (sqrt of ints).
-Value* self_as_recorded(Call& call) { return call.convert(call.tensor("self"), call.recorded().dtype); }
+Value* self_as_recorded(Call& call) {
+  return call.convert(call.tensor("self"), call.recorded().dtype);
+}
 
 template <Op op>
 void unary(Call& call) {
@@ -24,7 +26,8 @@ void relu(Call& call) { call.result(call.clamp(call.tensor("self"), 0, kInfinity
 void relu6(Call& call) { call.result(call.clamp(call.tensor("self"), 0, 6)); }
 
 void hardtanh(Call& call) {
-  call.result(call.clamp(call.tensor("self"), call.number("min_val", -1), call.number("max_val", 1)));
+  call.result(
+      call.clamp(call.tensor("self"), call.number("min_val", -1), call.number("max_val", 1)));
 }
 
 void clamp(Call& call) {
@@ -156,8 +159,8 @@ void softshrink(Call& call) {
 
 void threshold(Call& call) {
   Value* x = call.tensor("self");
-  Value* below = call.binary(Op::less_equal, x,
-                             call.scalar(x->dtype(), call.number("threshold", 0)));
+  Value* below =
+      call.binary(Op::less_equal, x, call.scalar(x->dtype(), call.number("threshold", 0)));
   call.result(call.add(Op::where, {below, call.scalar(x->dtype(), call.number("value", 0)), x}));
 }
 

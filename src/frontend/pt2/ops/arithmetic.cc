@@ -10,7 +10,8 @@ namespace {
 /// op(self, other) in the dtype that the model records for the result.
 Value* binary(Call& call, Op op, std::string_view left = "self", std::string_view right = "other") {
   const DType dtype = call.recorded().dtype;
-  return call.binary(op, as(call, operand(call, left), dtype), as(call, operand(call, right), dtype));
+  return call.binary(op, as(call, operand(call, left), dtype),
+                     as(call, operand(call, right), dtype));
 }
 
 template <Op op>
@@ -62,8 +63,7 @@ void pow_number(Call& call) {
     if (exponent == 0.5) return call.result(call.add(Op::sqrt, {x}));
     if (exponent == -0.5) return call.result(call.add(Op::rsqrt, {x}));
     if (exponent == -1) return call.result(call.add(Op::reciprocal, {x}));
-    if (exponent == 3)
-      return call.result(call.binary(Op::mul, call.add(Op::square, {x}), x));
+    if (exponent == 3) return call.result(call.binary(Op::mul, call.add(Op::square, {x}), x));
   }
   call.result(call.binary(Op::pow, x, call.scalar(x->dtype(), exponent)));
 }
@@ -119,8 +119,8 @@ void triangle(Call& call) {
   for (int64_t i = 0; i < rows.value(); ++i)
     for (int64_t j = 0; j < columns.value(); ++j)
       keep.set_int(i * columns.value() + j, upper ? j - i >= diagonal : j - i <= diagonal);
-  Value* mask = call.constant(Constant::owned(DType::boolean, {rows, columns},
-                                              {keep.bytes().begin(), keep.bytes().end()}));
+  Value* mask = call.constant(
+      Constant::owned(DType::boolean, {rows, columns}, {keep.bytes().begin(), keep.bytes().end()}));
   call.result(call.add(Op::where, {mask, x, call.scalar(x->dtype(), 0)}));
 }
 
@@ -139,9 +139,8 @@ void lerp(Call& call) {
   Value* end = call.tensor("end");
   Value* way = call.binary(Op::sub, end, start);
   const double weight = call.number("weight", 0);
-  call.result(weight < 0.5
-                  ? call.binary(Op::add, start, times(call, way, weight))
-                  : call.binary(Op::sub, end, times(call, way, 1 - weight)));
+  call.result(weight < 0.5 ? call.binary(Op::add, start, times(call, way, weight))
+                           : call.binary(Op::sub, end, times(call, way, 1 - weight)));
 }
 
 void lerp_tensor(Call& call) {

@@ -1,5 +1,5 @@
-// Convolutions. torch's are channels-first with weights [O, I/g, k...] (transposed: [I, O/g, k...]);
-// core convolutions are channels-last with weights [O, k..., I/g].
+// Convolutions. torch's are channels-first with weights [O, I/g, k...] (transposed: [I, O/g,
+// k...]); core convolutions are channels-last with weights [O, k..., I/g].
 #include <numeric>
 
 #include "base/checked.h"
@@ -89,7 +89,8 @@ void conv_named_padding(Call& call) {
 Value* transposed_weight(Call& call, Value* weight, int64_t groups) {
   const Shape& shape = weight->shape();
   const auto inputs = groups > 0 ? divide(shape[0], groups) : std::nullopt;
-  if (!inputs) call.fail("{} input channels do not divide into {} groups", to_string(shape[0]), groups);
+  if (!inputs)
+    call.fail("{} input channels do not divide into {} groups", to_string(shape[0]), groups);
   Shape grouped = {groups, *inputs};
   grouped.insert(grouped.end(), shape.begin() + 1, shape.end());
   std::vector<int> order = {0, 2};

@@ -32,9 +32,10 @@ void arange(Call& call) {
   if (!is_static(type.shape)) call.fail("of a dynamic length is not supported");
   Tensor numbers(type);
   const double start = call.number("start", 0), step = call.number("step", 1);
-  for (int64_t i = 0; i < numbers.count(); ++i) numbers.set(i, start + static_cast<double>(i) * step);
-  call.result(call.constant(Constant::owned(
-      type.dtype, type.shape, {numbers.bytes().begin(), numbers.bytes().end()})));
+  for (int64_t i = 0; i < numbers.count(); ++i)
+    numbers.set(i, start + static_cast<double>(i) * step);
+  call.result(call.constant(
+      Constant::owned(type.dtype, type.shape, {numbers.bytes().begin(), numbers.bytes().end()})));
 }
 
 constexpr OpRule kRules[] = {

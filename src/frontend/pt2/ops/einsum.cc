@@ -55,8 +55,8 @@ Equation parse(Call& call) {
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
-  equation.result = arrow == std::string::npos ? implied_result(equation.operands)
-                                               : text.substr(arrow + 2);
+  equation.result =
+      arrow == std::string::npos ? implied_result(equation.operands) : text.substr(arrow + 2);
   check_letters(call, equation.result);
   for (char letter : equation.result)
     if (std::ranges::none_of(equation.operands, [&](const std::string& letters) {

@@ -38,8 +38,8 @@ void gather(Call& call) {
   Value* index = call.tensor("index");
   if (x->shape().empty()) x = call.view(x, {1});
   if (index->shape().empty()) index = call.view(index, {1});
-  Value* y = call.add(Op::gather_elements, {x, index},
-                      AxisAttrs{call.axis("dim", 0, x->type().rank())});
+  Value* y =
+      call.add(Op::gather_elements, {x, index}, AxisAttrs{call.axis("dim", 0, x->type().rank())});
   call.result(call.view(y, call.recorded().shape));
 }
 
@@ -66,8 +66,9 @@ Indexed indexed_axes(Call& call, const Value* x) {
   for (size_t a = 0; a < given.size(); ++a) {
     if (given[a] == nullptr) continue;
     if (given[a]->dtype() == DType::boolean)
-      call.fail("a mask selects as many elements as it has, so the size of the result depends on "
-                "the data; use torch.where instead");
+      call.fail(
+          "a mask selects as many elements as it has, so the size of the result depends on "
+          "the data; use torch.where instead");
     if (!x->shape()[a].is_static()) call.fail("indexes a dynamic axis, which is not supported");
     indexed.axes.push_back(static_cast<int>(a));
     indexed.indices.push_back(given[a]);
@@ -76,13 +77,13 @@ Indexed indexed_axes(Call& call, const Value* x) {
   return indexed;
 }
 
-/// Several index tensors are one, `position`, into the indexed axes flattened. Where these stand next
-/// to each other, that axis takes their place; otherwise it comes first.
+/// Several index tensors are one, `position`, into the indexed axes flattened. Where these stand
+/// next to each other, that axis takes their place; otherwise it comes first.
 struct Flattened {
-  Value* data;        // permuted by `order`, the indexed axes merged
-  Value* position;    // of the indices' common shape
-  int64_t axis;       // of the merged axes
-  Shape unmerged;     // of the data before merging
+  Value* data;      // permuted by `order`, the indexed axes merged
+  Value* position;  // of the indices' common shape
+  int64_t axis;     // of the merged axes
+  Shape unmerged;   // of the data before merging
   std::vector<int> order;
 };
 
@@ -153,7 +154,8 @@ void index_copy(Call& call) {
     return call.result(with_element(call, x, axis, index, source));
   Shape along(x->shape().size() - static_cast<size_t>(axis), Dim(1));
   along[0] = element_count(index->shape());
-  index = call.expand(call.view(call.convert(index, DType::i64), std::move(along)), source->shape());
+  index =
+      call.expand(call.view(call.convert(index, DType::i64), std::move(along)), source->shape());
   call.result(call.add(Op::scatter_elements, {x, index, source}, AxisAttrs{axis}));
 }
 
@@ -205,7 +207,8 @@ void scatter(Call& call) {
   for (Value** operand : {&x, &index, &source})
     if ((*operand)->shape().empty()) *operand = call.view(*operand, {1});
   if (source->shape().size() != index->shape().size())
-    call.fail("the source is {}, the index {}", to_string(source->type()), to_string(index->type()));
+    call.fail("the source is {}, the index {}", to_string(source->type()),
+              to_string(index->type()));
   for (size_t a = 0; a < index->shape().size(); ++a)
     source = call.slice(source, static_cast<int64_t>(a), 0, index->shape()[a]);
   Value* y = call.add(Op::scatter_elements, {x, index, source},

@@ -19,7 +19,8 @@ std::vector<Value*> joined_operands(Call& call) {
 
 void cat(Call& call) {
   std::vector<Value*> parts = joined_operands(call);
-  if (parts.empty()) return call.result(call.constant(Constant::owned(call.recorded().dtype, {0}, {})));
+  if (parts.empty())
+    return call.result(call.constant(Constant::owned(call.recorded().dtype, {0}, {})));
   const int64_t rank = parts[0]->type().rank();
   call.result(call.concat(std::move(parts), call.axis("dim", 0, rank)));
 }
@@ -99,8 +100,8 @@ void slice(Call& call) {
   };
   const int64_t start = place(start_given);
   const int64_t end = std::max(start, place(end_given));
-  call.view_result(call.slice(x, axis, start, (end - start) / step + ((end - start) % step != 0), step),
-                   "self");
+  call.view_result(
+      call.slice(x, axis, start, (end - start) / step + ((end - start) % step != 0), step), "self");
 }
 
 Value* without_axis(Call& call, Value* x, int64_t axis) {
@@ -135,7 +136,8 @@ void cut(Call& call, Value* x, int64_t axis, const Ints& sizes) {
   int64_t start = 0;
   const int64_t length = static_length(call, x, axis);
   for (int64_t size : sizes) {
-    if (size < 0 || size > length - start) call.fail("cuts {} elements from {} of {}", size, start, length);
+    if (size < 0 || size > length - start)
+      call.fail("cuts {} elements from {} of {}", size, start, length);
     call.view_result(call.slice(x, axis, start, size), "self");
     start += size;
   }

@@ -12,8 +12,8 @@ void linear(Call& call) {
     operands.push_back(bias->shape().empty() ? call.view(bias, {1}) : bias);
   Value* x = operands[0];
   if (x->shape().size() == 1) operands[0] = call.view(x, {1, x->shape()[0]});
-  call.result(call.view(call.add(Op::linear, std::move(operands), LinearAttrs{}),
-                        call.recorded().shape));
+  call.result(
+      call.view(call.add(Op::linear, std::move(operands), LinearAttrs{}), call.recorded().shape));
 }
 
 /// torch.matmul: vectors are matrices with one row (left) or one column (right).

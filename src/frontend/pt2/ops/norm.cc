@@ -68,8 +68,7 @@ Value* affine_per_channel(const Call& call, Value* y) {
 /// Over the last axes, as many as normalized_shape has.
 Shape trailing_shape(const Call& call, Value* x) {
   const size_t count = call.ints("normalized_shape", {}).size();
-  if (count > x->shape().size())
-    call.fail("normalizes {} axes of {}", count, to_string(x->type()));
+  if (count > x->shape().size()) call.fail("normalizes {} axes of {}", count, to_string(x->type()));
   return Shape(x->shape().end() - static_cast<std::ptrdiff_t>(count), x->shape().end());
 }
 
@@ -83,10 +82,14 @@ void layer_norm(Call& call) {
 
 double epsilon(DType dtype) {
   switch (dtype) {
-    case DType::f16: return 0x1p-10;
-    case DType::bf16: return 0x1p-7;
-    case DType::f64: return std::numeric_limits<double>::epsilon();
-    default: return std::numeric_limits<float>::epsilon();
+    case DType::f16:
+      return 0x1p-10;
+    case DType::bf16:
+      return 0x1p-7;
+    case DType::f64:
+      return std::numeric_limits<double>::epsilon();
+    default:
+      return std::numeric_limits<float>::epsilon();
   }
 }
 

@@ -21,7 +21,8 @@ Value* pad(Call& call, PadMode mode, double value) {
       const Dim length = x->shape()[axis];
       if (!length.is_static() || crop_low > length.value() || crop_high > length.value() - crop_low)
         call.fail("crops {} and {} of {}", crop_low, crop_high, to_string(length));
-      x = call.slice(x, static_cast<int64_t>(axis), crop_low, length.value() - crop_low - crop_high);
+      x = call.slice(x, static_cast<int64_t>(axis), crop_low,
+                     length.value() - crop_low - crop_high);
     }
     attrs.low[axis] = std::max<int64_t>(0, pairs[2 * i]);
     attrs.high[axis] = std::max<int64_t>(0, pairs[2 * i + 1]);
@@ -38,7 +39,8 @@ PadMode mode_named(Call& call, std::string_view name) {
 }
 
 void pad_named(Call& call) {
-  call.result(pad(call, mode_named(call, call.string("mode", "constant")), call.number("value", 0)));
+  call.result(
+      pad(call, mode_named(call, call.string("mode", "constant")), call.number("value", 0)));
 }
 
 template <PadMode mode>

@@ -76,8 +76,8 @@ void extend_for_ceil_mode(const Input& given, PoolAttrs& attrs) {
     const int64_t free = given.length(i) + attrs.low[i] + attrs.high[i] - extent;
     int64_t windows = (free + attrs.stride[i] - 1) / attrs.stride[i] + 1;
     if ((windows - 1) * attrs.stride[i] >= given.length(i) + attrs.low[i]) --windows;
-    attrs.high[i] = std::max(attrs.high[i], (windows - 1) * attrs.stride[i] + extent -
-                                                given.length(i) - attrs.low[i]);
+    attrs.high[i] = std::max(
+        attrs.high[i], (windows - 1) * attrs.stride[i] + extent - given.length(i) - attrs.low[i]);
   }
 }
 
@@ -220,16 +220,11 @@ constexpr OpRule kRules[] = {
     {"aten.avg_pool1d.default", [](Call& call) { avg_pool(call, 1); }},
     {"aten.avg_pool2d.default", [](Call& call) { avg_pool(call, 2); }},
     {"aten.avg_pool3d.default", [](Call& call) { avg_pool(call, 3); }},
-    {"aten.adaptive_avg_pool1d.default",
-     [](Call& call) { adaptive_pool(call, Op::avg_pool, 1); }},
-    {"aten.adaptive_avg_pool2d.default",
-     [](Call& call) { adaptive_pool(call, Op::avg_pool, 2); }},
-    {"aten._adaptive_avg_pool2d.default",
-     [](Call& call) { adaptive_pool(call, Op::avg_pool, 2); }},
-    {"aten.adaptive_max_pool1d.default",
-     [](Call& call) { adaptive_pool(call, Op::max_pool, 1); }},
-    {"aten.adaptive_max_pool2d.default",
-     [](Call& call) { adaptive_pool(call, Op::max_pool, 2); }},
+    {"aten.adaptive_avg_pool1d.default", [](Call& call) { adaptive_pool(call, Op::avg_pool, 1); }},
+    {"aten.adaptive_avg_pool2d.default", [](Call& call) { adaptive_pool(call, Op::avg_pool, 2); }},
+    {"aten._adaptive_avg_pool2d.default", [](Call& call) { adaptive_pool(call, Op::avg_pool, 2); }},
+    {"aten.adaptive_max_pool1d.default", [](Call& call) { adaptive_pool(call, Op::max_pool, 1); }},
+    {"aten.adaptive_max_pool2d.default", [](Call& call) { adaptive_pool(call, Op::max_pool, 2); }},
 };
 
 }  // namespace

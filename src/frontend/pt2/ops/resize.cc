@@ -63,8 +63,8 @@ void resize(Call& call, ResizeMode mode, std::string_view self) {
   call.result(call.view(call.from_channels_last(y), call.recorded().shape));
 }
 
-/// The weights of the four neighbours of a place `t` behind the second: cubic convolution, Keys 1981,
-/// with torch's a = -0.75.
+/// The weights of the four neighbours of a place `t` behind the second: cubic convolution, Keys
+/// 1981, with torch's a = -0.75.
 std::array<double, 4> cubic_weights(double t) {
   constexpr double a = -0.75;
   auto near = [](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
@@ -91,7 +91,8 @@ Value* cubic_matrix(Call& call, DType dtype, int64_t in, int64_t out, double ste
           weights[static_cast<size_t>(k)];
     for (int64_t j = 0; j < in; ++j) matrix.set(i * in + j, row[static_cast<size_t>(j)]);
   }
-  return call.constant(Constant::owned(dtype, {out, in}, {matrix.bytes().begin(), matrix.bytes().end()}));
+  return call.constant(
+      Constant::owned(dtype, {out, in}, {matrix.bytes().begin(), matrix.bytes().end()}));
 }
 
 /// Each axis by itself is a linear map, which no kernel of the runtime has in one piece.
@@ -108,18 +109,15 @@ void resize_cubic(Call& call, std::string_view self) {
 }
 
 constexpr OpRule kRules[] = {
-    {"aten.upsample_nearest2d.vec",
-     [](Call& call) { resize(call, ResizeMode::nearest, "input"); }},
+    {"aten.upsample_nearest2d.vec", [](Call& call) { resize(call, ResizeMode::nearest, "input"); }},
     {"aten.upsample_nearest2d.default",
      [](Call& call) { resize(call, ResizeMode::nearest, "self"); }},
     {"aten.upsample_bilinear2d.vec",
      [](Call& call) { resize(call, ResizeMode::bilinear, "input"); }},
-    {"aten.upsample_nearest1d.vec",
-     [](Call& call) { resize(call, ResizeMode::nearest, "input"); }},
+    {"aten.upsample_nearest1d.vec", [](Call& call) { resize(call, ResizeMode::nearest, "input"); }},
     {"aten.upsample_nearest1d.default",
      [](Call& call) { resize(call, ResizeMode::nearest, "self"); }},
-    {"aten.upsample_linear1d.vec",
-     [](Call& call) { resize(call, ResizeMode::bilinear, "input"); }},
+    {"aten.upsample_linear1d.vec", [](Call& call) { resize(call, ResizeMode::bilinear, "input"); }},
     {"aten.upsample_linear1d.default",
      [](Call& call) { resize(call, ResizeMode::bilinear, "self"); }},
     {"aten.upsample_bicubic2d.vec", [](Call& call) { resize_cubic(call, "input"); }},

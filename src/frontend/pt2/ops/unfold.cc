@@ -18,7 +18,8 @@ Value* with_axis(const Call& call, Value* x, int64_t axis, Dim length) {
 }
 
 /// One axis [length] as two, [count, size]: window i begins at i * step.
-Value* windows(const Call& call, Value* x, int64_t axis, int64_t count, int64_t size, int64_t step) {
+Value* windows(const Call& call, Value* x, int64_t axis, int64_t count, int64_t size,
+               int64_t step) {
   const auto a = static_cast<size_t>(axis);
   Shape split = x->shape();
   split[a] = count;
@@ -58,14 +59,15 @@ struct Patches {
   Ints kernel, dilation, padding, stride;
   Ints count;
 
-  bool tile() const {
-    return stride == kernel && dilation == Ints{1, 1} && padding == Ints{0, 0};
-  }
+  bool tile() const { return stride == kernel && dilation == Ints{1, 1} && padding == Ints{0, 0}; }
 };
 
 Patches patches(const Call& call, const Ints& image) {
-  Patches p{call.ints_per_axis("kernel_size", 2, {}), call.ints_per_axis("dilation", 2, {1}),
-            call.ints_per_axis("padding", 2, {0}), call.ints_per_axis("stride", 2, {1}), {}};
+  Patches p{call.ints_per_axis("kernel_size", 2, {}),
+            call.ints_per_axis("dilation", 2, {1}),
+            call.ints_per_axis("padding", 2, {0}),
+            call.ints_per_axis("stride", 2, {1}),
+            {}};
   constexpr int64_t kMost = 1 << 20;
   for (size_t i = 0; i < 2; ++i) {
     for (int64_t value : {p.kernel[i], p.dilation[i], p.stride[i]})
@@ -96,8 +98,8 @@ void im2col(Call& call) {
     }
     return call.result(call.view(call.permute(x, kKernelFirst), call.recorded().shape));
   }
-  PadAttrs pad{{0, 0, p.padding[0], p.padding[1]}, {0, 0, p.padding[0], p.padding[1]},
-               PadMode::constant, 0};
+  PadAttrs pad{
+      {0, 0, p.padding[0], p.padding[1]}, {0, 0, p.padding[0], p.padding[1]}, PadMode::constant, 0};
   if (p.padding != Ints{0, 0}) x = call.add(Op::pad, {x}, std::move(pad));
   std::vector<Value*> taps;
   for (int64_t i = 0; i < p.kernel[0]; ++i)
@@ -145,8 +147,8 @@ void col2im(Call& call) {
     static constexpr std::array<int, 6> kPatchFirst = {0, 1, 4, 2, 5, 3};
     const Ints covered = {p.count[0] * p.kernel[0], p.count[1] * p.kernel[1]};
     x = call.view(call.permute(x, kPatchFirst), {batch, *channels, covered[0], covered[1]});
-    PadAttrs rest{{0, 0, 0, 0}, {0, 0, image[0] - covered[0], image[1] - covered[1]},
-                  PadMode::constant, 0};
+    PadAttrs rest{
+        {0, 0, 0, 0}, {0, 0, image[0] - covered[0], image[1] - covered[1]}, PadMode::constant, 0};
     if (covered != image) x = call.add(Op::pad, {x}, std::move(rest));
     return call.result(call.view(x, call.recorded().shape));
   }

@@ -24,8 +24,8 @@ Shape requested_shape(Call& call, std::string_view argument, Dim count) {
   }
   if (open) {
     // An open size next to a zero is what the model records: nothing determines it.
-    const auto rest = known.is_zero() ? std::optional<Dim>(call.recorded().shape[*open])
-                                      : divide(count, known);
+    const auto rest =
+        known.is_zero() ? std::optional<Dim>(call.recorded().shape[*open]) : divide(count, known);
     if (!rest) call.fail("{} elements do not fit {}", to_string(count), to_string(shape));
     shape[*open] = *rest;
   }
@@ -130,10 +130,12 @@ void pixel_shuffle(Call& call) {
   Value* x = call.tensor("self");
   const Dim r = call.integer("upscale_factor");
   const Shape& shape = x->shape();
-  if (shape.size() < 3) call.fail("takes 3 axes or more, but the input is {}", to_string(x->type()));
+  if (shape.size() < 3)
+    call.fail("takes 3 axes or more, but the input is {}", to_string(x->type()));
   const size_t n = shape.size() - 3;
   const auto channels = divide(shape[n], r * r);
-  if (!channels) call.fail("{} channels do not divide by {}", to_string(shape[n]), to_string(r * r));
+  if (!channels)
+    call.fail("{} channels do not divide by {}", to_string(shape[n]), to_string(r * r));
   Shape split(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(n));
   split.insert(split.end(), {*channels, r, r, shape[n + 1], shape[n + 2]});
   std::vector<int> order(split.size());
@@ -147,7 +149,8 @@ void pixel_unshuffle(Call& call) {
   Value* x = call.tensor("self");
   const Dim r = call.integer("downscale_factor");
   const Shape& shape = x->shape();
-  if (shape.size() < 3) call.fail("takes 3 axes or more, but the input is {}", to_string(x->type()));
+  if (shape.size() < 3)
+    call.fail("takes 3 axes or more, but the input is {}", to_string(x->type()));
   const size_t n = shape.size() - 3;
   const auto height = divide(shape[n + 1], r), width = divide(shape[n + 2], r);
   if (!height || !width) call.fail("{} does not divide by {}", to_string(x->type()), to_string(r));
@@ -163,9 +166,11 @@ void pixel_unshuffle(Call& call) {
 void channel_shuffle(Call& call) {
   Value* x = call.tensor("self");
   const Dim groups = call.integer("groups");
-  if (x->shape().size() < 2) call.fail("takes 2 axes or more, but the input is {}", to_string(x->type()));
+  if (x->shape().size() < 2)
+    call.fail("takes 2 axes or more, but the input is {}", to_string(x->type()));
   const auto each = divide(x->shape()[1], groups);
-  if (!each) call.fail("{} channels do not divide by {}", to_string(x->shape()[1]), to_string(groups));
+  if (!each)
+    call.fail("{} channels do not divide by {}", to_string(x->shape()[1]), to_string(groups));
   Shape split = {x->shape()[0], groups, *each};
   split.insert(split.end(), x->shape().begin() + 2, x->shape().end());
   std::vector<int> order(split.size());
