@@ -80,7 +80,7 @@ void merge(Graph& graph, const std::vector<Node*>& group, PassContext& context) 
 bool merge_linears(Graph& graph, PassContext& context) {
   const MoveCosts& moves = context.target().orders.moves;
   bool changed = false;
-  std::unordered_set<const Node*> merged;
+  std::unordered_set<Node*> merged;
   for (Node* node : graph) {
     if (!node->is(Op::linear) || merged.contains(node) || !has_constant_weights(*node)) continue;
     std::vector<Node*> group;
@@ -101,6 +101,7 @@ bool merge_linears(Graph& graph, PassContext& context) {
     merge(graph, group, context);
     changed = true;
   }
+  for (Node* node : merged) erase_unused(graph, node);
   return changed;
 }
 
