@@ -18,6 +18,7 @@ class Application {
       if (problem_.values[v].producer < 0) held_[v] = {problem_.values[v].root, 0, {}};
     // Nodes in the order of the graph, so that what a node reads has been written.
     std::unordered_map<const Node*, int> index;
+    index.reserve(problem_.nodes.size());
     for (size_t n = 0; n < problem_.nodes.size(); ++n)
       index.emplace(problem_.nodes[n].node, static_cast<int>(n));
     for (Node* node : graph_)

@@ -37,6 +37,9 @@ class Finder {
   Finder(const Graph& graph, const TargetOrders& target) : graph_(graph), target_(target) {}
 
   PlacementProblem run() {
+    problem_.nodes.reserve(graph_.node_count());
+    problem_.values.reserve(graph_.node_count() + graph_.inputs().size());
+    index_.reserve(graph_.node_count() + graph_.inputs().size());
     for (const GraphInput& input : graph_.inputs())
       if (input.value) value_index(input.value);
     add_nodes();

@@ -63,6 +63,7 @@ class Solver {
     for (const PlacedNode& node : problem_.nodes) certificate.candidates += node.orders.size();
 
     std::vector<Ports> ports;
+    ports.reserve(problem_.values.size());
     DisjointSets sets(problem_.nodes.size());
     for (const PlacedValue& value : problem_.values) {
       ports.push_back(ports_of(value));
