@@ -262,6 +262,8 @@ std::string refuse_pool(const Node& node) {
   for (size_t i = 0; i < 2; ++i) {
     if (node.is(Op::max_pool) && attrs.stride[i] > attrs.kernel[i])
       return "XNNPACK's max pool has no stride over its kernel size";
+    if (attrs.count_padding && attrs.low[i] + attrs.high[i] > 0)
+      return "XNNPACK's averages do not count padding";
     if (node.is(Op::avg_pool) && attrs.dilation[i] != 1)
       return "XNNPACK's average pool has no dilation";
   }
