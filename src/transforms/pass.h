@@ -52,6 +52,9 @@ class PassContext {
                               fmt::format(format, std::forward<Args>(args)...)});
   }
 
+  /// Whether explanations are kept: text that is costly to make is made only then.
+  bool explains() const { return explanations_ != nullptr; }
+
   size_t rewrites() const { return rewrites_; }
 
  private:

@@ -33,8 +33,8 @@ bool place_layouts(Graph& graph, PassContext& context) {
     const bool absorbs = moves_weights(*node.node, order);
     placement.certificate.absorbed += absorbs;
     context.rewrite(*node.node, "its result is held as {}{}, one of {} orders that were possible",
-                    to_string(order.result), absorbs ? ", its weights are reordered" : "",
-                    node.orders.size());
+                    context.explains() ? to_string(order.result) : "",
+                    absorbs ? ", its weights are reordered" : "", node.orders.size());
   }
   context.certify(placement.certificate);
   return apply_placement(graph, problem, placement);
