@@ -4,10 +4,12 @@
 #include <array>
 
 #include "base/error.h"
-#include "targets/xnnpack/rank_rules.h"
+#include "targets/rewrites/rank.h"
 
 namespace layline::xnnpack {
 namespace {
+
+using rewrites::kMostAxes;
 
 constexpr size_t kMaxConcatenated = 5;  // the schema's Concatenate5
 

@@ -12,13 +12,26 @@
 #include "ir/evaluate.h"
 #include "ir/finite.h"
 #include "ir/tensor.h"
+#include "targets/rewrites/formulas.h"
+#include "targets/rewrites/legalise.h"
+#include "targets/rewrites/movement.h"
+#include "targets/rewrites/rank.h"
+#include "targets/rewrites/window.h"
 #include "targets/xnnpack/kernels.h"
-#include "targets/xnnpack/movement_rules.h"
-#include "targets/xnnpack/rank_rules.h"
-#include "targets/xnnpack/window_rules.h"
 
 namespace layline::xnnpack {
 namespace {
+
+using rewrites::Rule;
+
+/// What XNNPACK computes with. A rule that builds the op it rewrites must ask first, lest the new
+/// node be refused for its dtype and rewritten again.
+bool computes(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; }
+
+template <auto rule>
+Value* if_computed(const Builder& build, const Node& node) {
+  return computes(node.result()->dtype()) ? rule(build, node) : nullptr;
+}
 
 Value* scalar(const Builder& build, const Value* like, double value) {
   return build.scalar(like->dtype(), value);
@@ -80,19 +93,6 @@ Value* where(const Builder& build, const Node& node) {
 Value* reciprocal(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
   return build.binary(Op::div, scalar(build, x, 1), x);
-}
-
-/// 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), Hendrycks & Gimpel.
-Value* gelu_tanh(const Builder& build, const Node& node) {
-  if (!node.attrs<GeluAttrs>().tanh) return nullptr;
-  Value* x = node.operand(0);
-  auto times = [&](Value* value, double factor) {
-    return build.binary(Op::mul, value, scalar(build, x, factor));
-  };
-  auto plus_one = [&](Value* value) { return build.binary(Op::add, value, scalar(build, x, 1)); };
-  Value* cubic = plus_one(times(build.add(Op::square, {x}), 0.044715));
-  Value* inner = build.binary(Op::mul, times(x, std::sqrt(2 / std::numbers::pi)), cubic);
-  return build.binary(Op::mul, times(x, 0.5), plus_one(build.add(Op::tanh, {inner})));
 }
 
 /// Multiplication by ones broadcasts both ways; XNNPACK has no broadcast of its own.
@@ -223,29 +223,6 @@ Value* reduce_min(const Builder& build, const Node& node) {
   });
 }
 
-/// x - max - log(sum(exp(x - max))): the logarithm of a softmax that may be 0 would be infinite.
-Value* log_softmax(const Builder& build, const Node& node) {
-  Value* x = node.operand(0);
-  if (!computes(x->dtype()) || !is_static(x->shape())) return nullptr;
-  const AxesAttrs axes{{node.attrs<AxisAttrs>().axis}};
-  x = build.binary(Op::sub, x, build.add(Op::reduce_max, {x}, axes));
-  Value* sum = build.add(Op::reduce_sum, {build.add(Op::exp, {x})}, axes);
-  return build.binary(Op::sub, x, build.add(Op::log, {sum}));
-}
-
-/// Written out; the sums of half floats in single precision, which squares may need.
-Value* normalize(const Builder& build, const Node& node) {
-  const auto& attrs = node.attrs<NormalizeAttrs>();
-  const DType dtype = node.result()->dtype();
-  Value* x = node.operand(0);
-  if (byte_size(dtype) < byte_size(DType::f32)) x = build.convert(x, DType::f32);
-  const AxesAttrs axes{attrs.axes};
-  if (attrs.center) x = build.binary(Op::sub, x, build.add(Op::reduce_mean, {x}, axes));
-  Value* variance = build.add(Op::reduce_mean, {build.add(Op::square, {x})}, axes);
-  Value* shifted = build.binary(Op::add, variance, scalar(build, x, attrs.eps));
-  return build.convert(build.binary(Op::mul, x, build.add(Op::rsqrt, {shifted})), dtype);
-}
-
 Value* softmax(const Builder& build, const Node& node) {
   const int64_t axis = node.attrs<AxisAttrs>().axis, last = node.result()->type().rank() - 1;
   if (axis == last || !computes(node.result()->dtype())) return nullptr;
@@ -290,136 +267,34 @@ Value* linear(const Builder& build, const Node& node) {
   return bounds.unbounded() ? y : build.clamp(y, bounds.min, bounds.max);
 }
 
-// --- fused clamps --------------------------------------------------------------------------------
-
-/// A kernel outside the delegate has no fused clamp.
-Value* unfuse_clamp(const Builder& build, const Node& node) {
-  Attributes attributes = node.attributes();
-  Bounds bounds;
-  std::visit(
-      [&](auto& attrs) {
-        if constexpr (requires { attrs.bounds; }) bounds = std::exchange(attrs.bounds, Bounds{});
-      },
-      attributes);
-  if (node.is(Op::clamp) || bounds.unbounded()) return nullptr;
-  std::vector<Value*> operands(node.operands().begin(), node.operands().end());
-  Value* y = build.add(node.op(), std::move(operands), std::move(attributes));
-  return build.clamp(y, bounds.min, bounds.max);
-}
-
-struct Rule {
-  Op op;
-  /// The value to use instead of the node's result; null if the rule does not apply.
-  Value* (*rewrite)(const Builder& build, const Node& node);
-};
-
 constexpr Rule kRules[] = {
-    {Op::relayout, transpose_in_steps},
+    {Op::relayout, if_computed<rewrites::transpose_in_steps>},
     {Op::reciprocal, reciprocal},
     {Op::where, where},
-    {Op::gelu, gelu_tanh},
+    {Op::gelu, rewrites::gelu_tanh},
     {Op::expand, expand},
-    {Op::slice, legal_slice},
-    {Op::concat, legal_concat},
-    {Op::pad, legal_pad},
-    {Op::roll, legal_roll},
-    {Op::resize, legal_resize},
-    {Op::conv, legal_conv},
-    {Op::conv_transpose, legal_conv_transpose},
-    {Op::max_pool, legal_pool},
-    {Op::avg_pool, legal_pool},
+    {Op::slice, if_computed<rewrites::legal_slice>},
+    {Op::concat, rewrites::legal_concat},
+    {Op::pad, rewrites::legal_pad},
+    {Op::roll, rewrites::legal_roll},
+    {Op::resize, if_computed<rewrites::legal_resize>},
+    {Op::conv, if_computed<rewrites::legal_conv>},
+    {Op::conv_transpose, if_computed<rewrites::legal_conv_transpose>},
+    {Op::max_pool, if_computed<rewrites::legal_pool>},
+    {Op::avg_pool, if_computed<rewrites::legal_pool>},
     {Op::reduce_mean, reduce_mean},
     {Op::reduce_sum, reduce_sum},
     {Op::reduce_max, reduce_max},
     {Op::reduce_min, reduce_min},
-    {Op::normalize, normalize},
+    {Op::normalize, rewrites::normalize},
     {Op::softmax, softmax},
-    {Op::log_softmax, log_softmax},
+    {Op::log_softmax, if_computed<rewrites::log_softmax>},
     {Op::matmul, matmul},
     {Op::linear, linear},
 };
 
-/// What the runtime would have to compute outside the delegate is computed here, even where
-/// constant folding finds the result too large: tables of relative positions, spread out.
-Value* computed(const Builder& build, const Node& node) {
-  if (node.is(Op::relayout) || node.is(Op::expand) || node.operand_count() == 0) return nullptr;
-  constexpr size_t kMostBytes = size_t{64} << 20;
-  auto is_small = [](const Value* value) {
-    return is_static(value->shape()) && byte_count(value->type()) <= kMostBytes;
-  };
-  auto is_known = [&](const Value* value) { return constant_of(value) && is_small(value); };
-  if (!is_small(node.result()) || !std::ranges::all_of(node.operands(), is_known)) return nullptr;
-  std::vector<Tensor> operands;
-  for (const Value* operand : node.operands()) operands.push_back(tensor_of(*constant_of(operand)));
-  const Tensor result = evaluate_node(node, operands);
-  return build.constant(Constant::owned(result.dtype(), result.type().shape,
-                                        {result.bytes().begin(), result.bytes().end()}));
-}
-
-Value* rewrite(const Builder& build, const Node& node) {
-  if (Value* constant = computed(build, node)) return constant;
-  if (Value* replacement = with_fewer_axes(build, node)) return replacement;
-  for (const Rule& rule : kRules)
-    if (rule.op == node.op())
-      if (Value* replacement = rule.rewrite(build, node)) return replacement;
-  return unfuse_clamp(build, node);
-}
-
-bool is_empty(const Value* value) {
-  return is_static(value->shape()) && element_count(value->shape()).is_zero();
-}
-
-/// A value without elements needs no computing; as a constant it lets its users be folded.
-bool make_empty_values_constant(Graph& graph) {
-  bool changed = false;
-  auto nothing = [&](const Value* value, Node* before, OriginRef origin) {
-    graph.set_insertion_point(before);
-    Value* constant = graph.constant(Constant::owned(value->dtype(), value->shape(), {}), origin);
-    graph.set_insertion_point(nullptr);
-    return constant;
-  };
-  for (const GraphInput& input : graph.inputs()) {
-    if (input.value == nullptr || !is_empty(input.value)) continue;
-    while (!input.value->uses().empty()) {
-      const Use use = input.value->uses().front();
-      graph.set_operand(use.user, use.operand, nothing(input.value, use.user, use.user->origin()));
-      changed = true;
-    }
-  }
-  for (Node* node : graph) {
-    if (node->is(Op::constant) || !is_empty(node->result())) continue;
-    graph.replace_all_uses(node->result(), nothing(node->result(), node, node->origin()));
-    graph.erase(node);
-    changed = true;
-  }
-  return changed;
-}
-
 }  // namespace
 
-bool legalise(Graph& graph) {
-  bool changed = make_empty_values_constant(graph);
-  // What a rule builds stands before the node and is looked at once the node itself is done, so
-  // that a rewrite may use ops that need rewriting in turn.
-  for (Node* node = graph.first(); node != nullptr;) {
-    if (node->is(Op::constant) || refusal(*node).empty()) {
-      node = node->next();
-      continue;
-    }
-    Node* previous = node->previous();
-    graph.set_insertion_point(node);
-    Value* replacement = rewrite(Builder(graph, node->origin()), *node);
-    graph.set_insertion_point(nullptr);
-    if (replacement == nullptr) {
-      node = node->next();
-      continue;
-    }
-    changed = true;
-    graph.replace_all_uses(node->result(), replacement);
-    graph.erase(node);
-    node = previous ? previous->next() : graph.first();
-  }
-  return changed;
-}
+bool legalise(Graph& graph) { return rewrites::legalise(graph, refusal, kRules); }
 
 }  // namespace layline::xnnpack

@@ -1,9 +1,9 @@
-#include "targets/xnnpack/window_rules.h"
+#include "targets/rewrites/window.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace layline::xnnpack {
+namespace layline::rewrites {
 namespace {
 
 Shape with_unit_height(const Shape& shape) {  // [N, L, C] to [N, 1, L, C]
@@ -39,7 +39,7 @@ Value* one_spatial_axis(const Builder& build, const Node& node) {
 Value* conv_by_depth(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
   const Value* weight = node.operand(1);
-  if (x->shape().size() != 5 || !constant_of(weight) || !computes(x->dtype())) return nullptr;
+  if (x->shape().size() != 5 || !constant_of(weight)) return nullptr;
   ConvAttrs attrs = node.attrs<ConvAttrs>();
   const Bounds bounds = std::exchange(attrs.bounds, Bounds{});
   if (attrs.low[0] > 0 || attrs.high[0] > 0) {
@@ -73,7 +73,7 @@ Value* conv_by_depth(const Builder& build, const Node& node) {
 /// are taken axis by axis.
 Value* pool_by_depth(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
-  if (x->shape().size() != 5 || !computes(x->dtype())) return nullptr;
+  if (x->shape().size() != 5) return nullptr;
   PoolAttrs plane = node.attrs<PoolAttrs>(), depth = plane;
   plane.bounds = {};
   for (Ints PoolAttrs::*list : {&PoolAttrs::kernel, &PoolAttrs::stride, &PoolAttrs::dilation,
@@ -113,4 +113,4 @@ Value* legal_pool(const Builder& build, const Node& node) {
   return build.add(Op::slice, {node.operand(0)}, std::move(every));
 }
 
-}  // namespace layline::xnnpack
+}  // namespace layline::rewrites

@@ -1,11 +1,10 @@
-// Ops that copy elements in ways that XNNPACK does not have, as slices, concatenations and
-// broadcasts. Each rule gives the value to use instead of the node's result, or null if it does not
-// apply.
+// Ops that copy elements in ways that few kernels have, as slices, concatenations and broadcasts.
+// Each rule gives the value to use instead of the node's result, or null if it does not apply.
 #pragma once
 
 #include "ir/builder.h"
 
-namespace layline::xnnpack {
+namespace layline::rewrites {
 
 Value* legal_slice(const Builder& build, const Node& node);
 Value* legal_concat(const Builder& build, const Node& node);
@@ -13,4 +12,4 @@ Value* legal_pad(const Builder& build, const Node& node);
 Value* legal_roll(const Builder& build, const Node& node);
 Value* legal_resize(const Builder& build, const Node& node);
 
-}  // namespace layline::xnnpack
+}  // namespace layline::rewrites

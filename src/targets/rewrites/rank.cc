@@ -1,11 +1,9 @@
-#include "targets/xnnpack/rank_rules.h"
+#include "targets/rewrites/rank.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "targets/xnnpack/window_rules.h"
-
-namespace layline::xnnpack {
+namespace layline::rewrites {
 namespace {
 
 Dim product_of(const Shape& shape, size_t first, size_t last) {
@@ -195,7 +193,7 @@ Value* with_fewer_axes(const Builder& build, const Node& node) {
 Value* transpose_in_steps(const Builder& build, const Node& node) {
   const Relayout& whole = node.attrs<RelayoutAttrs>().relayout;
   const size_t rank = whole.factors().size();
-  if (rank <= kMostAxes || !computes(node.result()->dtype())) return nullptr;
+  if (rank <= kMostAxes) return nullptr;
   std::vector<int> order(rank);
   std::iota(order.begin(), order.end(), 0);
   auto shape_of = [&](const std::vector<int>& factors) {
@@ -236,4 +234,4 @@ Value* transpose_in_steps(const Builder& build, const Node& node) {
       x, Relayout::from_factors(x->shape(), shape_of(order), std::move(rest), whole.target()));
 }
 
-}  // namespace layline::xnnpack
+}  // namespace layline::rewrites

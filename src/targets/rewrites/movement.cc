@@ -1,12 +1,11 @@
-#include "targets/xnnpack/movement_rules.h"
+#include "targets/rewrites/movement.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "ir/evaluate.h"
-#include "targets/xnnpack/window_rules.h"
 
-namespace layline::xnnpack {
+namespace layline::rewrites {
 namespace {
 
 Dim product_of(const Shape& shape, size_t first, size_t last) {
@@ -68,7 +67,7 @@ Value* legal_slice(const Builder& build, const Node& node) {
   const auto& attrs = node.attrs<SliceAttrs>();
   Value* x = node.operand(0);
   const bool stepped = std::ranges::any_of(attrs.step, [](int64_t step) { return step != 1; });
-  if (!stepped || !computes(x->dtype()) || !is_static(x->shape())) return nullptr;
+  if (!stepped || !is_static(x->shape())) return nullptr;
   if (element_count(node.result()->shape()).is_zero()) return nullptr;
   for (size_t a = 0; a < attrs.start.size(); ++a) {
     const auto axis = static_cast<int64_t>(a);
@@ -137,7 +136,7 @@ Value* legal_resize(const Builder& build, const Node& node) {
   constexpr int64_t kMostRepeats = 16;
   const auto& attrs = node.attrs<ResizeAttrs>();
   Value* x = node.operand(0);
-  if (attrs.mode != ResizeMode::nearest || x->shape().size() != 4 || !computes(x->dtype()) ||
+  if (attrs.mode != ResizeMode::nearest || x->shape().size() != 4 ||
       !is_static(node.result()->shape()) || element_count(node.result()->shape()).is_zero())
     return nullptr;
   for (size_t i = 0; i < 2; ++i) {
@@ -165,4 +164,4 @@ Value* legal_resize(const Builder& build, const Node& node) {
   return build.slice(y, 2, 0, attrs.size[1], steps[1]);
 }
 
-}  // namespace layline::xnnpack
+}  // namespace layline::rewrites

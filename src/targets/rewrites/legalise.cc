@@ -1,0 +1,112 @@
+#include "targets/rewrites/legalise.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "ir/evaluate.h"
+#include "ir/tensor.h"
+#include "targets/rewrites/rank.h"
+
+namespace layline::rewrites {
+namespace {
+
+/// Few kernels have a fused clamp.
+Value* unfuse_clamp(const Builder& build, const Node& node) {
+  Attributes attributes = node.attributes();
+  Bounds bounds;
+  std::visit(
+      [&](auto& attrs) {
+        if constexpr (requires { attrs.bounds; }) bounds = std::exchange(attrs.bounds, Bounds{});
+      },
+      attributes);
+  if (node.is(Op::clamp) || bounds.unbounded()) return nullptr;
+  std::vector<Value*> operands(node.operands().begin(), node.operands().end());
+  Value* y = build.add(node.op(), std::move(operands), std::move(attributes));
+  return build.clamp(y, bounds.min, bounds.max);
+}
+
+/// What the target refuses is computed here, even where constant folding finds the result too
+/// large: tables of relative positions, spread out.
+Value* computed(const Builder& build, const Node& node) {
+  if (node.is(Op::relayout) || node.is(Op::expand) || node.operand_count() == 0) return nullptr;
+  constexpr size_t kMostBytes = size_t{64} << 20;
+  auto is_small = [](const Value* value) {
+    return is_static(value->shape()) && byte_count(value->type()) <= kMostBytes;
+  };
+  auto is_known = [&](const Value* value) { return constant_of(value) && is_small(value); };
+  if (!is_small(node.result()) || !std::ranges::all_of(node.operands(), is_known)) return nullptr;
+  std::vector<Tensor> operands;
+  for (const Value* operand : node.operands()) operands.push_back(tensor_of(*constant_of(operand)));
+  const Tensor result = evaluate_node(node, operands);
+  return build.constant(Constant::owned(result.dtype(), result.type().shape,
+                                        {result.bytes().begin(), result.bytes().end()}));
+}
+
+Value* rewrite(const Builder& build, const Node& node, std::span<const Rule> rules) {
+  if (Value* constant = computed(build, node)) return constant;
+  if (Value* replacement = with_fewer_axes(build, node)) return replacement;
+  for (const Rule& rule : rules)
+    if (rule.op == node.op())
+      if (Value* replacement = rule.rewrite(build, node)) return replacement;
+  return unfuse_clamp(build, node);
+}
+
+bool is_empty(const Value* value) {
+  return is_static(value->shape()) && element_count(value->shape()).is_zero();
+}
+
+/// A value without elements needs no computing; as a constant it lets its users be folded.
+bool make_empty_values_constant(Graph& graph) {
+  bool changed = false;
+  auto nothing = [&](const Value* value, Node* before, OriginRef origin) {
+    graph.set_insertion_point(before);
+    Value* constant = graph.constant(Constant::owned(value->dtype(), value->shape(), {}), origin);
+    graph.set_insertion_point(nullptr);
+    return constant;
+  };
+  for (const GraphInput& input : graph.inputs()) {
+    if (input.value == nullptr || !is_empty(input.value)) continue;
+    while (!input.value->uses().empty()) {
+      const Use use = input.value->uses().front();
+      graph.set_operand(use.user, use.operand, nothing(input.value, use.user, use.user->origin()));
+      changed = true;
+    }
+  }
+  for (Node* node : graph) {
+    if (node->is(Op::constant) || !is_empty(node->result())) continue;
+    graph.replace_all_uses(node->result(), nothing(node->result(), node, node->origin()));
+    graph.erase(node);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace
+
+bool legalise(Graph& graph, std::string (*refusal)(const Node& node), std::span<const Rule> rules) {
+  bool changed = make_empty_values_constant(graph);
+  // What a rule builds stands before the node and is looked at once the node itself is done, so
+  // that a rewrite may use ops that need rewriting in turn.
+  for (Node* node = graph.first(); node != nullptr;) {
+    if (node->is(Op::constant) || refusal(*node).empty()) {
+      node = node->next();
+      continue;
+    }
+    Node* previous = node->previous();
+    graph.set_insertion_point(node);
+    Value* replacement = rewrite(Builder(graph, node->origin()), *node, rules);
+    graph.set_insertion_point(nullptr);
+    if (replacement == nullptr) {
+      node = node->next();
+      continue;
+    }
+    changed = true;
+    graph.replace_all_uses(node->result(), replacement);
+    graph.erase(node);
+    node = previous ? previous->next() : graph.first();
+  }
+  return changed;
+}
+
+}  // namespace layline::rewrites

@@ -1,0 +1,23 @@
+// How a target rewrites what it cannot run as it stands: a table of rules, still in core IR and
+// still checked by evaluation.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "ir/builder.h"
+
+namespace layline::rewrites {
+
+struct Rule {
+  Op op;
+  /// The value to use instead of the node's result; null if the rule does not apply.
+  Value* (*rewrite)(const Builder& build, const Node& node);
+};
+
+/// Rewrites every node that `refusal` has a reason against and that a rule applies to: the table's,
+/// or one for all ops (constants are computed, axes merged, fused clamps taken out). Returns
+/// whether anything changed.
+bool legalise(Graph& graph, std::string (*refusal)(const Node& node), std::span<const Rule> rules);
+
+}  // namespace layline::rewrites
