@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "layout/joint_order.h"
+#include "layout/slice_places.h"
 
 namespace layline {
 namespace {
@@ -44,7 +45,10 @@ class Finder {
       if (input.value) value_index(input.value);
     add_nodes();
     add_outputs();
-    for (size_t n = 0; n < problem_.nodes.size(); ++n) offer_innermost(static_cast<int>(n));
+    for (size_t n = 0; n < problem_.nodes.size(); ++n) {
+      offer_innermost(static_cast<int>(n));
+      offer_slice_places(static_cast<int>(n));
+    }
     while (!pending_.empty()) {
       const auto [value, form] = pending_.front();
       pending_.pop_front();
@@ -145,6 +149,15 @@ class Finder {
       if (i != axis) order.push_back(i);
     order.push_back(static_cast<int>(axis));
     offer(node, 0, Relayout::permute(softmax.operand(0)->shape(), order));
+  }
+
+  void offer_slice_places(int node) {
+    const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
+    if (!placed.node->is(Op::slice) || placed.operands[0] < 0) return;
+    const auto reader = static_cast<size_t>(placed.readers[0]);
+    for (const Relayout& place :
+         slice_places(*placed.node, value_at(node, 0).readers[reader].from_root))
+      offer(node, 0, place);
   }
 
   bool is_movable(const PlacedNode& node) const {

@@ -12,9 +12,17 @@ bool is_worth_it(const Value* between, const Relayout& second, const Relayout& c
   return between->has_one_use() || composed.is_view() || !second.is_view();
 }
 
+/// Two movements that a kernel does each, and none does together, stay two.
+bool needs_two_kernels(const Relayout& first, const Relayout& second, const Relayout& composed,
+                       size_t most_factors) {
+  return composed.factors().size() > most_factors && first.factors().size() <= most_factors &&
+         second.factors().size() <= most_factors;
+}
+
 }  // namespace
 
 bool fold_relayouts(Graph& graph, PassContext& context) {
+  const size_t most_factors = context.target().orders.moves.most_factors;
   bool changed = false;
   for (Node* node : graph) {
     const Relayout* second = relayout_of(node->result());
@@ -35,6 +43,12 @@ bool fold_relayouts(Graph& graph, PassContext& context) {
       continue;
     }
     if (!is_worth_it(operand, *second, *composed)) continue;
+    if (needs_two_kernels(*first, *second, *composed, most_factors)) {
+      context.explain(*node,
+                      "with {} before it has {} factors, more than the {} that a kernel moves",
+                      operand->name(), composed->factors().size(), most_factors);
+      continue;
+    }
     context.rewrite(*node, "with {} before it is {}", operand->name(),
                     composed->is_identity() ? "nothing" : to_string(*composed));
     replace(graph, node, BuildBefore(graph, node).relayout(operand->def()->operand(0), *composed));

@@ -46,6 +46,28 @@ TEST(FoldRelayouts, SharedMovementIsReadThroughByAnother) {
   EXPECT_EQ(m.built().outputs()[1].value, m.built().inputs()[0].value);
 }
 
+TEST(FoldRelayouts, StaysWithinTheFactorsThatAKernelMoves) {
+  // Reversing seven axes is one relayout of seven factors; in two steps it is five and four.
+  for (const size_t most : {6, 7}) {
+    Model m;
+    TargetRules target;
+    target.orders.moves.most_factors = most;
+    m.on(target);
+    Value* x = m.input({2, 3, 2, 3, 2, 3, 2});
+    x = m.permute(x, std::vector{3, 2, 1, 0, 4, 5, 6});
+    m.output(m.permute(x, std::vector{6, 5, 4, 0, 1, 2, 3})).run({"fold_relayouts"});
+    EXPECT_EQ(m.moves(), most == 6 ? 2 : 1);
+  }
+}
+
+TEST(FoldRelayouts, WhatNoKernelMovesIsComposedOn) {
+  Model m;
+  Value* x = m.input({2, 3, 2, 3, 2, 3, 2});
+  const std::vector reversal{6, 5, 4, 3, 2, 1, 0};
+  m.output(m.permute(m.permute(x, reversal), reversal)).run({"fold_relayouts"});
+  EXPECT_EQ(m.moves(), 0);
+}
+
 // ---- place_layouts ----
 
 TEST(PlaceLayouts, ElementwiseOpsBetweenInverses) {
