@@ -13,7 +13,7 @@
 
 #include "ir/evaluate.h"
 #include "transforms/passes.h"
-#include "transforms/rewrite.h"
+#include "transforms/weighted_op.h"
 
 namespace layline {
 namespace {
@@ -82,46 +82,6 @@ bool is_uniform(const std::vector<double>& list, double value) {
   return std::ranges::all_of(list, [&](double number) { return number == value; });
 }
 
-/// A convolution or linear op whose weight and bias, if any, are f32 constants.
-bool is_foldable(const Node* node) {
-  if (node == nullptr ||
-      !(node->is(Op::conv) || node->is(Op::conv_transpose) || node->is(Op::linear)))
-    return false;
-  for (int i = 1; i < node->operand_count(); ++i)
-    if (constant_of(node->operand(i)) == nullptr) return false;
-  return node->result()->dtype() == DType::f32;
-}
-
-const Constant& weight_of(const Node& node) { return *constant_of(node.operand(1)); }
-
-std::vector<double> bias_of(const Node& node) {
-  const auto outputs = static_cast<size_t>(weight_of(node).shape()[0].value());
-  std::vector<double> bias(outputs, 0);
-  if (node.operand_count() < 3) return bias;
-  const Tensor tensor = tensor_of(*constant_of(node.operand(2)));
-  for (size_t i = 0; i < outputs; ++i) bias[i] = tensor.get(static_cast<int64_t>(i));
-  return bias;
-}
-
-Constant vector_constant(const std::vector<double>& values) {
-  Tensor tensor({DType::f32, {static_cast<int64_t>(values.size())}});
-  for (size_t i = 0; i < values.size(); ++i) tensor.set(static_cast<int64_t>(i), values[i]);
-  return Constant::owned(DType::f32, tensor.type().shape,
-                         {tensor.bytes().begin(), tensor.bytes().end()});
-}
-
-Constant scaled_rows(const Constant& weight, const std::vector<double>& scale) {
-  const std::vector<float> factors(scale.begin(), scale.end());
-  return weight.scaled_rows(factors);
-}
-
-/// The bounds of the op, whichever it is.
-const Bounds& bounds_of(const Node& node) {
-  if (node.is(Op::conv)) return node.attrs<ConvAttrs>().bounds;
-  if (node.is(Op::conv_transpose)) return node.attrs<ConvTransposeAttrs>().bounds;
-  return node.attrs<LinearAttrs>().bounds;
-}
-
 Attributes with_bounds(Attributes attributes, const Bounds& bounds) {
   std::visit(
       [&](auto& attrs) {
@@ -139,7 +99,7 @@ bool fold_after(Graph& graph, Node* node, PassContext& context) {
   if (node->operand_count() != 2) return false;
   Value* read = node->operand(constant_of(node->operand(0)) ? 1 : 0);
   Value* written = relayout_of(read) && read->has_one_use() ? read->def()->operand(0) : read;
-  if (!written->has_one_use() || !is_foldable(written->def())) return false;
+  if (!written->has_one_use() || !is_weighted_op(written->def())) return false;
   const Relayout relayout =
       written == read ? Relayout::identity(read->shape()) : *relayout_of(read);
   const auto map = affine(*node, relayout.inverse());
@@ -214,7 +174,7 @@ Constant scaled_inputs(const Node& op, const std::vector<double>& scale) {
 
 /// `op` reads an affine map, perhaps through a relayout.
 bool fold_before(Graph& graph, Node* op, PassContext& context) {
-  if (!is_foldable(op) || weight_of(*op).byte_count() > kMostRewrittenBytes) return false;
+  if (!is_weighted_op(op) || weight_of(*op).byte_count() > kMostRewrittenBytes) return false;
   Value* read = op->operand(0);
   Value* mapped = relayout_of(read) && read->has_one_use() ? read->def()->operand(0) : read;
   const Relayout relayout = mapped == read ? Relayout::identity(read->shape()) : *relayout_of(read);

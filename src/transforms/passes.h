@@ -9,12 +9,15 @@ bool dead_code(Graph& graph, PassContext& context);
 bool fold_affine(Graph& graph, PassContext& context);
 bool fold_constants(Graph& graph, PassContext& context);
 bool fold_relayouts(Graph& graph, PassContext& context);
+bool fold_repeats(Graph& graph, PassContext& context);
+bool fold_scale(Graph& graph, PassContext& context);
 bool fuse_clamp(Graph& graph, PassContext& context);
 bool fuse_pad(Graph& graph, PassContext& context);
 bool legalise(Graph& graph, PassContext& context);
 bool merge_duplicates(Graph& graph, PassContext& context);
 bool merge_linears(Graph& graph, PassContext& context);
 bool place_layouts(Graph& graph, PassContext& context);
+bool recognise_attention(Graph& graph, PassContext& context);
 bool recognise_hardswish(Graph& graph, PassContext& context);
 bool simplify(Graph& graph, PassContext& context);
 

@@ -23,6 +23,10 @@ constexpr std::array kPasses = {
     Pass{"place_layouts", "gives every op the order that moves the least data", place_layouts},
     Pass{"recognise_hardswish", "finds hardswish in its written-out forms", recognise_hardswish},
     Pass{"fold_affine", "folds batch norms into weights", fold_affine},
+    Pass{"recognise_attention", "finds attention, its scale, masks and guards",
+         recognise_attention},
+    Pass{"fold_repeats", "multiplies by a repeated matrix once", fold_repeats},
+    Pass{"fold_scale", "multiplies numbers into the weights that they scale", fold_scale},
     Pass{"fuse_pad", "lets convolutions and pools pad", fuse_pad},
     Pass{"legalise", "rewrites what the target cannot run as it stands", legalise},
     Pass{"fuse_clamp", "lets ops clamp their results", fuse_clamp},
@@ -43,7 +47,8 @@ using Group = std::span<const size_t>;
 constexpr size_t kFold[] = {place_of("dead_code"),      place_of("fold_constants"),
                             place_of("simplify"),       place_of("merge_duplicates"),
                             place_of("fold_relayouts"), place_of("recognise_hardswish"),
-                            place_of("fold_affine")};
+                            place_of("fold_affine"),    place_of("recognise_attention"),
+                            place_of("fold_repeats"),   place_of("fold_scale")};
 constexpr size_t kMerge[] = {place_of("merge_linears")};
 constexpr size_t kPlace[] = {place_of("place_layouts")};
 constexpr size_t kFusePad[] = {place_of("fuse_pad")};

@@ -1,6 +1,7 @@
 #include "transforms/rewrite.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ir/evaluate.h"
 
@@ -47,6 +48,23 @@ std::optional<double> uniform_value(const Value* value) {
   for (int64_t i = 1; i < tensor.count(); ++i)
     if (tensor.get(i) != tensor.get(0)) return std::nullopt;
   return tensor.get(0);
+}
+
+std::optional<Scaling> as_scaling(Node* node) {
+  if (!(node->is(Op::mul) || node->is(Op::div)) || !node->attrs<BinaryAttrs>().bounds.unbounded())
+    return std::nullopt;
+  for (const int side : {1, 0}) {
+    Value* scaled = node->operand(1 - side);
+    const bool is_divisor = node->is(Op::div);
+    if ((is_divisor && side == 0) || !is_float(scaled->dtype()) ||
+        scaled->type() != node->result()->type())
+      continue;
+    const auto number = uniform_value(node->operand(side));
+    if (!number) continue;
+    const double factor = is_divisor ? 1 / *number : *number;
+    if (std::isfinite(factor) && factor != 0) return Scaling{node, 1 - side, factor};
+  }
+  return std::nullopt;
 }
 
 Bounds clamped_twice(const Bounds& first, const Bounds& second) {

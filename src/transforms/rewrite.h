@@ -34,6 +34,16 @@ const Relayout* relayout_of(const Value* value);
 /// too many to look at.
 std::optional<double> uniform_value(const Value* value);
 
+/// A multiplication by one number, or a division.
+struct Scaling {
+  Node* node;
+  int operand;  // what it multiplies, of the type of the result
+  double factor;
+};
+
+/// Nothing for a factor of 0 or infinity, which cannot be moved, or a result that is clamped.
+std::optional<Scaling> as_scaling(Node* node);
+
 /// A clamp to `first` and then to `second`, as one.
 Bounds clamped_twice(const Bounds& first, const Bounds& second);
 

@@ -129,6 +129,21 @@ Value* simplify_neg(const Builder&, const Node& node) {
   return inner != nullptr && inner->is(Op::neg) ? inner->operand(0) : nullptr;
 }
 
+Value* simplify_not(const Builder&, const Node& node) {
+  const Node* inner = node.operand(0)->def();
+  return inner != nullptr && inner->is(Op::logical_not) ? if_same_type(node, inner->operand(0))
+                                                        : nullptr;
+}
+
+/// A choice by the opposite of a condition is one by the condition.
+Value* simplify_where(const Builder& build, const Node& node) {
+  const Node* inner = node.operand(0)->def();
+  if (inner == nullptr || !inner->is(Op::logical_not)) return nullptr;
+  Value* condition = inner->operand(0);
+  if (condition->dtype() != DType::boolean) return nullptr;
+  return build.add(Op::where, {condition, node.operand(2), node.operand(1)});
+}
+
 Value* simplify_concat(const Builder&, const Node& node) {
   return node.operand_count() == 1 ? node.operand(0) : nullptr;
 }
@@ -172,6 +187,10 @@ Rule* rule_of(Op op) {
       return simplify_concat;
     case Op::neg:
       return simplify_neg;
+    case Op::logical_not:
+      return simplify_not;
+    case Op::where:
+      return simplify_where;
     case Op::convert:
       return simplify_convert;
     case Op::clamp:

@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 
 import activations
+import attention
 import bad_models
 import export
 import layers

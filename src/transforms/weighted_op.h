@@ -1,0 +1,23 @@
+// Convolutions and linear ops whose weight and bias are f32 constants, into which other constants
+// can be folded.
+#pragma once
+
+#include <vector>
+
+#include "transforms/rewrite.h"
+
+namespace layline {
+
+/// conv, conv_transpose or linear, with constants for weight and bias, if any.
+bool is_weighted_op(const Node* node);
+
+const Constant& weight_of(const Node& op);
+/// One for each output channel; zeros if the op has none.
+std::vector<double> bias_of(const Node& op);
+const Bounds& bounds_of(const Node& op);
+
+Constant vector_constant(const std::vector<double>& values);
+/// The weight with row i, which makes output channel i, times scale[i]: still a view of its bytes.
+Constant scaled_rows(const Constant& weight, const std::vector<double>& scale);
+
+}  // namespace layline

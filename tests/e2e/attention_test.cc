@@ -1,0 +1,77 @@
+// What recognising attention buys, on models as torch exports them and with the defaults of
+// `layline compile`. That the results are right, fixtures_test.cc checks for the same models.
+#include <gtest/gtest.h>
+
+#include "compiler/compile.h"
+
+namespace layline {
+namespace {
+
+Compiled compiled(const std::string& fixture, CompileOptions options = {}) {
+  return compile(std::string(LAYLINE_TEST_DATA) + "/" + fixture + ".pt2", options);
+}
+
+int64_t portable_ops(const Report& report) {
+  int64_t count = 0;
+  for (const PortableOp& op : report.portable_ops) count += op.count;
+  return count;
+}
+
+/// How often an op stands in the graph that is emitted.
+int count(const std::string& fixture, const std::string& op,
+          std::vector<std::string> disabled = {}) {
+  CompileOptions options;
+  options.emit = "fuse_clamp";
+  options.disabled_passes = std::move(disabled);
+  const std::string text = compiled(fixture, options).text;
+  int found = 0;
+  for (size_t at = text.find("= " + op + "("); at != std::string::npos;
+       at = text.find("= " + op + "(", at + 1))
+    ++found;
+  return found;
+}
+
+class BothExports : public testing::TestWithParam<const char*> {
+ protected:
+  std::string named(const std::string& fixture) const { return fixture + GetParam(); }
+};
+
+TEST_P(BothExports, NoScaleIsLeftOutsideTheProjections) {
+  const std::string fixture = named("attention_scales");
+  // Two products belong to the rotary embedding.
+  EXPECT_EQ(count(fixture, "mul"), 2);
+  EXPECT_EQ(count(fixture, "div"), 0);
+  EXPECT_GT(count(fixture, "mul", {"recognise_attention"}), 2);
+  EXPECT_GT(count(fixture, "mul", {"fold_scale"}), 2);
+  const Report report = compiled(fixture).report;
+  EXPECT_EQ(report.delegates, 1);
+  EXPECT_EQ(portable_ops(report), 0);
+}
+
+TEST_P(BothExports, NoScoresAreComparedWithInfinity) {
+  EXPECT_EQ(count(named("attention_masks"), "equal"), 0);
+  EXPECT_GT(count(named("attention_masks"), "equal", {"recognise_attention"}), 0);
+}
+
+TEST_P(BothExports, SharedKeysAreNotRepeated) {
+  const std::string fixture = named("attention_groups");
+  // Without the pass the repetition is a product with ones, after legalisation.
+  EXPECT_EQ(count(fixture, "mul") + count(fixture, "expand"), 0);
+  EXPECT_GT(count(fixture, "mul", {"fold_repeats"}), 0);
+  EXPECT_EQ(compiled(fixture).report.delegates, 1);
+}
+
+TEST_P(BothExports, DeitIsOneDelegate) {
+  const Report report = compiled(named("deit")).report;
+  EXPECT_EQ(report.delegates, 1);
+  EXPECT_EQ(portable_ops(report), 0);
+  EXPECT_TRUE(report.kernels.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BothExports, testing::Values("", ".decomposed"),
+                         [](const auto& suffix) {
+                           return std::string(suffix.param).empty() ? "exported" : "decomposed";
+                         });
+
+}  // namespace
+}  // namespace layline
