@@ -45,6 +45,23 @@ void scale(Bytes in, float factor, std::byte* out) {
   }
 }
 
+/// The same with one factor for each element.
+void scale(Bytes in, std::span<const float> factors, std::byte* out) {
+  constexpr size_t kLanes = 16;
+  std::array<float, kLanes> lanes;
+  size_t done = 0;
+  for (; done + kLanes <= factors.size(); done += kLanes) {
+    std::memcpy(lanes.data(), &in[done * sizeof(float)], sizeof lanes);
+    for (size_t i = 0; i < kLanes; ++i) lanes[i] *= factors[done + i];
+    std::memcpy(out + done * sizeof(float), lanes.data(), sizeof lanes);
+  }
+  const size_t rest = factors.size() - done;
+  if (rest == 0) return;
+  std::memcpy(lanes.data(), &in[done * sizeof(float)], rest * sizeof(float));
+  for (size_t i = 0; i < rest; ++i) lanes[i] *= factors[done + i];
+  std::memcpy(out + done * sizeof(float), lanes.data(), rest * sizeof(float));
+}
+
 /// Scales the bytes of `stored` from `begin` to `end`, each row by its own factor.
 void scale_rows(Bytes stored, std::span<const float> factors, size_t begin, size_t end,
                 std::byte* out) {
@@ -55,6 +72,18 @@ void scale_rows(Bytes stored, std::span<const float> factors, size_t begin, size
     scale(stored.subspan(begin, size), factors[row], out);
     begin += size;
     out += size;
+  }
+}
+
+/// Scales `in`, which stands at byte `position` of the stored data, each column by its own factor.
+void scale_columns(Bytes in, std::span<const float> factors, size_t position, std::byte* out) {
+  while (!in.empty()) {
+    const size_t column = position / sizeof(float) % factors.size();
+    const size_t count = std::min(factors.size() - column, in.size() / sizeof(float));
+    scale(in, factors.subspan(column, count), out);
+    in = in.subspan(count * sizeof(float));
+    position += count * sizeof(float);
+    out += count * sizeof(float);
   }
 }
 
@@ -107,6 +136,10 @@ std::span<const float> Constant::row_factors() const {
   return row_factors_ ? std::span<const float>(*row_factors_) : std::span<const float>();
 }
 
+std::span<const float> Constant::column_factors() const {
+  return column_factors_ ? std::span<const float>(*column_factors_) : std::span<const float>();
+}
+
 Constant Constant::relaid(const Relayout& relayout) const {
   if (auto composed = pending_.then(relayout)) {
     Constant result = *this;
@@ -123,8 +156,9 @@ Constant Constant::scaled_rows(std::span<const float> factors) const {
                      shape()[0] == Dim(static_cast<int64_t>(factors.size())),
                  "{} factors for the rows of {}", factors.size(), to_string(shape()));
   // The factors apply to what is stored, so the rows must be rows there too.
-  const bool same_rows =
-      keeps_rows(pending_, shape()[0]) && (!row_factors_ || row_factors_->size() == factors.size());
+  const bool same_rows = keeps_rows(pending_, shape()[0]) &&
+                         (!row_factors_ || row_factors_->size() == factors.size()) &&
+                         (!column_factors_ || pending_.source()[0] == shape()[0]);
   Constant result = same_rows ? *this : owned(dtype_, shape(), bytes());
   // And they are its leading axis, as row_factors() says, whatever other view it was stored in.
   const Shape stored = result.pending_.source();
@@ -141,10 +175,30 @@ Constant Constant::scaled_rows(std::span<const float> factors) const {
   return result;
 }
 
+Constant Constant::scaled_columns(std::span<const float> factors) const {
+  LAYLINE_ASSERT(dtype_ == DType::f32 && !shape().empty() &&
+                     shape().back() == Dim(static_cast<int64_t>(factors.size())),
+                 "{} factors for the columns of {}", factors.size(), to_string(shape()));
+  // The factors apply to what is stored, so the columns must be columns there too.
+  const auto fits = [](const auto& list, Dim axis) {
+    return !list || Dim(static_cast<int64_t>(list->size())) == axis;
+  };
+  const bool same_columns = pending_.is_view() && fits(row_factors_, shape().front()) &&
+                            fits(column_factors_, shape().back());
+  Constant result = same_columns ? *this : owned(dtype_, shape(), bytes());
+  result.pending_ = Relayout::identity(shape());
+  std::vector<float> product(factors.begin(), factors.end());
+  for (size_t i = 0; i < product.size() && result.column_factors_; ++i)
+    product[i] *= (*result.column_factors_)[i];
+  result.column_factors_ = std::make_shared<const std::vector<float>>(std::move(product));
+  return result;
+}
+
 void Constant::stream(const std::function<void(Bytes)>& write) const {
   if (stored_.empty()) return;
   const bool moves = !pending_.is_view();
-  if (!moves && !row_factors_) return write(stored_);
+  const bool scales = row_factors_ || column_factors_;
+  if (!moves && !scales) return write(stored_);
 
   // Blocks that move within themselves: a convolution's filters, or everything at once.
   const size_t element = byte_size(dtype_);
@@ -158,13 +212,17 @@ void Constant::stream(const std::function<void(Bytes)>& write) const {
   const size_t blocks_a_piece = std::clamp<size_t>(kPieceBytes / block_bytes, 1, blocks);
   const size_t piece_bytes = blocks_a_piece * block_bytes;
 
-  const auto scaled = std::make_unique_for_overwrite<std::byte[]>(row_factors_ ? piece_bytes : 0);
+  const auto scaled = std::make_unique_for_overwrite<std::byte[]>(scales ? piece_bytes : 0);
   const auto moved = std::make_unique_for_overwrite<std::byte[]>(moves ? piece_bytes : 0);
   Relayout movement = pending_;
   for (size_t begin = 0, moved_blocks = blocks; begin < stored_.size(); begin += piece_bytes) {
     Bytes piece = stored_.subspan(begin, std::min(piece_bytes, stored_.size() - begin));
     if (row_factors_) {
       scale_rows(stored_, *row_factors_, begin, begin + piece.size(), scaled.get());
+      piece = {scaled.get(), piece.size()};
+    }
+    if (column_factors_) {
+      scale_columns(piece, *column_factors_, begin, scaled.get());
       piece = {scaled.get(), piece.size()};
     }
     if (moves) {
@@ -194,16 +252,24 @@ std::vector<std::byte> Constant::bytes() const {
   return out;
 }
 
+namespace {
+
+bool same_factors(const Constant& a, const Constant& b) {
+  return std::ranges::equal(a.row_factors(), b.row_factors()) &&
+         std::ranges::equal(a.column_factors(), b.column_factors());
+}
+
+}  // namespace
+
 bool Constant::operator==(const Constant& other) const {
-  return dtype_ == other.dtype_ && pending_ == other.pending_ &&
-         std::ranges::equal(row_factors(), other.row_factors()) && equal(stored_, other.stored_);
+  return dtype_ == other.dtype_ && pending_ == other.pending_ && same_factors(*this, other) &&
+         equal(stored_, other.stored_);
 }
 
 bool Constant::same_bytes(const Constant& other) const {
   if (stored_.size() != other.stored_.size()) return false;
   const bool same_work = pending_.moves_like(other.pending_) &&
-                         byte_size(dtype_) == byte_size(other.dtype_) &&
-                         std::ranges::equal(row_factors(), other.row_factors());
+                         byte_size(dtype_) == byte_size(other.dtype_) && same_factors(*this, other);
   return same_work ? equal(stored_, other.stored_) : equal(bytes(), other.bytes());
 }
 
@@ -216,14 +282,18 @@ size_t Constant::sample_hash() const {
     const auto all = bytes();
     return std::hash<std::string_view>{}({reinterpret_cast<const char*>(all.data()), all.size()});
   }
-  auto end = [&](size_t offset, float factor) {
+  auto end = [&](size_t offset, float row_factor, float column_factor) {
     std::array<std::byte, 8> sample{};
-    std::memcpy(sample.data(), &stored_[offset], element);
-    if (row_factors_) scale(std::span(sample).first(element), factor, sample.data());
-    return std::hash<std::string_view>{}({reinterpret_cast<const char*>(sample.data()), element});
+    const std::span<std::byte> value = std::span(sample).first(element);
+    std::memcpy(value.data(), &stored_[offset], element);
+    if (row_factors_) scale(value, row_factor, value.data());
+    if (column_factors_) scale(value, column_factor, value.data());
+    return std::hash<std::string_view>{}({reinterpret_cast<const char*>(value.data()), element});
   };
-  const size_t front = end(0, row_factors_ ? row_factors_->front() : 1);
-  const size_t back = end(stored_.size() - element, row_factors_ ? row_factors_->back() : 1);
+  const auto first = [](std::span<const float> list) { return list.empty() ? 1 : list.front(); };
+  const auto last = [](std::span<const float> list) { return list.empty() ? 1 : list.back(); };
+  const size_t front = end(0, first(row_factors()), first(column_factors()));
+  const size_t back = end(stored_.size() - element, last(row_factors()), last(column_factors()));
   return front * 31 + back + stored_.size();
 }
 

@@ -32,6 +32,9 @@ class Constant {
   Constant relaid(const Relayout& relayout) const;
   /// The f32 constant whose row i, along the leading axis of shape(), is multiplied by factors[i].
   Constant scaled_rows(std::span<const float> factors) const;
+  /// The f32 constant whose elements at j along the last axis of shape() are multiplied by
+  /// factors[j].
+  Constant scaled_columns(std::span<const float> factors) const;
 
   /// Gives the constant, row-major over shape(), to `write` as consecutive pieces: in one, straight
   /// from where it is stored, if nothing is pending.
@@ -49,6 +52,8 @@ class Constant {
   const Relayout& pending() const { return pending_; }
   /// Empty, or one factor for each row of the stored data's leading axis.
   std::span<const float> row_factors() const;
+  /// Empty, or factors[i % size] for the stored element i.
+  std::span<const float> column_factors() const;
 
   /// Exact identity of what is recorded (not of the bytes): same stored bytes, pending work, dtype.
   bool operator==(const Constant& other) const;
@@ -61,7 +66,9 @@ class Constant {
   Relayout pending_;  // from the stored shape to shape()
   std::span<const std::byte> stored_;
   std::shared_ptr<const void> keep_alive_;
-  std::shared_ptr<const std::vector<float>> row_factors_;  // applied before pending_
+  // Applied before pending_, the rows' first.
+  std::shared_ptr<const std::vector<float>> row_factors_;
+  std::shared_ptr<const std::vector<float>> column_factors_;
 };
 
 }  // namespace layline

@@ -139,6 +139,17 @@ std::vector<std::byte> parse_data(Scanner& in, const TensorType& type) {
   in.fail_expected("data: (numbers), splat or 0x...");
 }
 
+/// One factor for each place along `axis`.
+std::vector<float> parse_factors(Scanner& in, size_t position, const TensorType& type,
+                                 std::string_view what, int64_t axis) {
+  if (type.dtype != DType::f32 || type.shape.empty())
+    in.fail(position, fmt::format("{} has no {} to scale", to_string(type), what));
+  const auto bytes = parse_data(in, {DType::f32, {type.shape[static_cast<size_t>(axis)]}});
+  std::vector<float> factors(bytes.size() / sizeof(float));
+  if (!bytes.empty()) std::memcpy(factors.data(), bytes.data(), bytes.size());
+  return factors;
+}
+
 }  // namespace
 
 std::string constant_text(const Constant& constant, const PrintOptions& options) {
@@ -147,6 +158,8 @@ std::string constant_text(const Constant& constant, const PrintOptions& options)
                      data_text(constant.dtype(), constant.stored(), options);
   if (!constant.row_factors().empty())
     text += " scaled " + data_text(DType::f32, std::as_bytes(constant.row_factors()), options);
+  if (!constant.column_factors().empty())
+    text += " columns " + data_text(DType::f32, std::as_bytes(constant.column_factors()), options);
   if (!pending.is_identity()) text += " then " + to_string(pending);
   return text;
 }
@@ -164,14 +177,11 @@ TensorType parse_type(Scanner& in) {
 Constant parse_constant(Scanner& in) {
   const TensorType type = parse_type(in);
   Constant constant = Constant::owned(type.dtype, type.shape, parse_data(in, type));
-  if (const size_t position = in.next(); in.accept_word("scaled")) {
-    if (type.dtype != DType::f32 || type.shape.empty())
-      in.fail(position, fmt::format("{} has no rows to scale", to_string(type)));
-    const auto bytes = parse_data(in, {DType::f32, {type.shape[0]}});
-    std::vector<float> factors(bytes.size() / sizeof(float));
-    if (!bytes.empty()) std::memcpy(factors.data(), bytes.data(), bytes.size());
-    constant = constant.scaled_rows(factors);
-  }
+  if (const size_t position = in.next(); in.accept_word("scaled"))
+    constant = constant.scaled_rows(parse_factors(in, position, type, "rows", 0));
+  if (const size_t position = in.next(); in.accept_word("columns"))
+    constant = constant.scaled_columns(
+        parse_factors(in, position, type, "columns", type.shape.empty() ? 0 : type.rank() - 1));
   if (in.accept_word("then")) {
     const size_t position = in.next();
     const std::string_view text = in.list_item("a relayout");

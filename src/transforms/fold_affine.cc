@@ -6,10 +6,13 @@
 //   nothing,
 //            because padding is zero after the addition
 //
-// Exact in real arithmetic. Scaled rows of a weight stay a view of the mapped file; a weight is
-// rewritten only where its input channels are scaled.
+// Exact in real arithmetic. Scaled rows and columns of a weight stay a view of the mapped file; a
+// weight is rewritten in memory only where the inputs of each group are scaled differently.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
+#include <numeric>
 
 #include "ir/evaluate.h"
 #include "transforms/passes.h"
@@ -140,17 +143,45 @@ bool sees_all_taps(const Node& op) {
   return std::ranges::all_of(conv.low, is_zero) && std::ranges::all_of(conv.high, is_zero);
 }
 
-/// Calls visit(position in the weight, output channel, input channel) for each of its elements.
-void each_weight(const Node& op, auto&& visit) {
-  const Shape& shape = weight_of(op).shape();
-  const int64_t outputs = shape.front().value();
-  const int64_t group_inputs = shape.back().value();
-  const int64_t outputs_of_group = outputs / groups_of(op);
-  const int64_t row = element_count(shape).value() / std::max<int64_t>(outputs, 1);
-  for (int64_t position = 0; position < outputs * row; ++position) {
-    const int64_t output = position / row;
-    visit(position, output, output / outputs_of_group * group_inputs + position % group_inputs);
+/// Calls visit(run of weights, output channel, input channel of the run's first weight): the runs
+/// of consecutive input channels that make up the weight, in its own order.
+void each_run(const Node& op, auto&& visit) {
+  const Constant& weight = weight_of(op);
+  const auto outputs = static_cast<size_t>(weight.shape().front().value());
+  const auto group_inputs = static_cast<size_t>(weight.shape().back().value());
+  const size_t outputs_of_group = outputs / static_cast<size_t>(groups_of(op));
+  const size_t row = weight.byte_count() / sizeof(float) / std::max<size_t>(outputs, 1);
+  size_t position = 0;
+  weight.stream([&](std::span<const std::byte> piece) {
+    while (!piece.empty()) {
+      const size_t output = position / row;
+      const size_t input = position % group_inputs;
+      const size_t count = std::min(group_inputs - input, piece.size() / sizeof(float));
+      visit(piece.first(count * sizeof(float)), output,
+            output / outputs_of_group * group_inputs + input);
+      piece = piece.subspan(count * sizeof(float));
+      position += count;
+    }
+  });
+}
+
+/// The sum of the products, in double precision; `weights` may stand anywhere in memory.
+double dot(std::span<const std::byte> weights, const double* factors) {
+  // As many sums as keep the adders busy; sums of their own also let the compiler use vectors.
+  constexpr size_t kLanes = 16;
+  std::array<double, kLanes> sums{};
+  std::array<float, kLanes> lanes{};
+  const size_t count = weights.size() / sizeof(float);
+  size_t done = 0;
+  for (; done + kLanes <= count; done += kLanes) {
+    std::memcpy(lanes.data(), &weights[done * sizeof(float)], sizeof lanes);
+    for (size_t i = 0; i < kLanes; ++i) sums[i] += lanes[i] * factors[done + i];
   }
+  for (size_t i = 0; done + i < count; ++i) {
+    std::memcpy(&lanes[i], &weights[(done + i) * sizeof(float)], sizeof(float));
+    sums[i] += lanes[i] * factors[done + i];
+  }
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 Constant scaled_inputs(const Node& op, const std::vector<double>& scale) {
@@ -164,12 +195,20 @@ Constant scaled_inputs(const Node& op, const std::vector<double>& scale) {
     for (size_t i = 0; i < outputs && !uniform; ++i) rows[i] = scale[i / outputs_of_group];
     return scaled_rows(weight, rows);
   }
-  Tensor tensor = tensor_of(weight);
-  each_weight(op, [&](int64_t position, int64_t, int64_t input) {
-    tensor.set(position, tensor.get(position) * scale[static_cast<size_t>(input)]);
+  const std::vector<float> factors(scale.begin(), scale.end());
+  if (groups_of(op) == 1) return weight.scaled_columns(factors);
+  std::vector<std::byte> bytes;
+  bytes.reserve(weight.byte_count());
+  each_run(op, [&](std::span<const std::byte> run, size_t, size_t input) {
+    for (size_t i = 0; i < run.size(); i += sizeof(float)) {
+      float element;
+      std::memcpy(&element, &run[i], sizeof element);
+      element *= factors[input + i / sizeof(float)];
+      const auto scaled = std::as_bytes(std::span(&element, 1));
+      bytes.insert(bytes.end(), scaled.begin(), scaled.end());
+    }
   });
-  return Constant::owned(DType::f32, weight.shape(),
-                         {tensor.bytes().begin(), tensor.bytes().end()});
+  return Constant::owned(DType::f32, weight.shape(), std::move(bytes));
 }
 
 /// `op` reads an affine map, perhaps through a relayout.
@@ -195,10 +234,8 @@ bool fold_before(Graph& graph, Node* op, PassContext& context) {
   if (!is_uniform(map->scale, 1)) operands[1] = build.constant(scaled_inputs(*op, map->scale));
   if (shifts) {
     std::vector<double> bias = bias_of(*op);
-    const Tensor weight = tensor_of(weight_of(*op));
-    each_weight(*op, [&](int64_t position, int64_t output, int64_t input) {
-      bias[static_cast<size_t>(output)] +=
-          weight.get(position) * map->shift[static_cast<size_t>(input)];
+    each_run(*op, [&](std::span<const std::byte> run, size_t output, size_t input) {
+      bias[output] += dot(run, &map->shift[input]);
     });
     operands.resize(2);
     operands.push_back(build.constant(vector_constant(bias)));

@@ -96,6 +96,56 @@ TEST(Constant, ScalesRowsThatAreCutIntoSmallerBlocks) {
                           Relayout::from_factors(shape, {4, 30, 50, 40}, {0, 1, 3, 2}, shape));
 }
 
+/// Factors of rows and columns, given in either order before or after a view or a movement,
+/// multiply the elements that stand in those rows and columns at that moment.
+TEST(Constant, ScalesColumnsBesideRows) {
+  for (const Shape& shape : {Shape{3, 70001}, Shape{70, 1003}, Shape{201, 3, 3, 37}}) {
+    const Constant plain = counting(shape);
+    const auto rows = row_factors(shape.front().value());
+    std::vector<float> columns = row_factors(shape.back().value() + 1);
+    columns.erase(columns.begin());
+    std::vector<float> expected = floats(plain.stored());
+    const size_t row = expected.size() / rows.size();
+    for (size_t i = 0; i < expected.size(); ++i)
+      expected[i] *= rows[i / row] * columns[i % columns.size()];
+    const Constant scaled = plain.scaled_rows(rows).scaled_columns(columns);
+    EXPECT_EQ(floats(scaled.bytes()), expected) << to_string(shape);
+    EXPECT_EQ(scaled.stored().data(), plain.stored().data()) << "nothing is copied";
+    EXPECT_EQ(floats(plain.scaled_columns(columns).scaled_rows(rows).bytes()), expected);
+    EXPECT_TRUE(scaled.same_bytes(plain.scaled_columns(columns).scaled_rows(rows)));
+
+    const Constant flat = plain.relaid(Relayout::view(shape, {element_count(shape)}));
+    const Constant back = flat.relaid(Relayout::view({element_count(shape)}, shape));
+    EXPECT_EQ(floats(back.scaled_columns(columns).scaled_rows(rows).bytes()), expected);
+    const Constant done = Constant::owned(DType::f32, shape, scaled.bytes());
+    EXPECT_EQ(scaled.sample_hash(), done.sample_hash());
+  }
+}
+
+TEST(Constant, ScalesTheColumnsThatAMovementMade) {
+  const Relayout transpose = Relayout::permute({401, 300}, std::vector{1, 0});
+  const Constant moved = counting({401, 300}).relaid(transpose);
+  const auto columns = row_factors(401);
+  std::vector<float> expected = floats(moved.bytes());
+  for (size_t i = 0; i < expected.size(); ++i) expected[i] *= columns[i % 401];
+  EXPECT_EQ(floats(moved.scaled_columns(columns).bytes()), expected);
+  std::vector<float> twice = expected;
+  for (size_t i = 0; i < twice.size(); ++i) twice[i] *= columns[i % 401];
+  EXPECT_EQ(floats(moved.scaled_columns(columns).scaled_columns(columns).bytes()), twice);
+}
+
+TEST(Constant, ScalesRowsOfAnotherViewThanTheColumns) {
+  const Constant columns = counting({4, 6}).scaled_columns(std::vector<float>{1, 2, 3, 4, 5, 6});
+  const Constant other = columns.relaid(Relayout::view({4, 6}, {8, 3}));
+  std::vector<float> expected = floats(columns.bytes());
+  const auto rows = row_factors(8);
+  for (size_t i = 0; i < expected.size(); ++i) expected[i] *= rows[i / 3];
+  EXPECT_EQ(floats(other.scaled_rows(rows).bytes()), expected);
+  for (size_t i = 0; i < expected.size(); ++i) expected[i] *= rows[i % 3];
+  EXPECT_EQ(floats(other.scaled_rows(rows).scaled_columns(std::span(rows).first(3)).bytes()),
+            expected);
+}
+
 TEST(Constant, HasTheSameBytesHoweverTheyComeAbout) {
   const Relayout transpose = Relayout::permute({301, 200}, std::vector{1, 0});
   const Constant pending = counting({301, 200}).relaid(transpose);

@@ -335,6 +335,10 @@ TEST(Text, PendingWorkOnConstants) {
   EXPECT_TRUE(contains(print_constant(base.scaled_rows(factors)), ") scaled (0.1, -2) }"));
   EXPECT_TRUE(contains(print_constant(base.scaled_rows(factors).relaid(transpose)),
                        "scaled (0.1, -2) then [2,3] (2,3)->(1,0) [3,2]"));
+  const std::vector<float> columns = {1, 0.5f, -3};
+  EXPECT_TRUE(
+      contains(print_constant(base.scaled_rows(factors).scaled_columns(columns).relaid(transpose)),
+               "scaled (0.1, -2) columns (1, 0.5, -3) then [2,3] (2,3)->(1,0) [3,2]"));
   EXPECT_TRUE(
       contains(print_constant(base.relaid(Relayout::view({2, 3}, {6}))), "then [2,3] -> [6]"));
 }
