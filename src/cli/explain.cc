@@ -75,9 +75,19 @@ std::string story(const Compiled& compiled, const std::string& node) {
   return (origin ? layline::describe(*origin) : node) + "\n" + text;
 }
 
+/// Every decision, in the order in which they were made.
+std::string log(const Compiled& compiled) {
+  std::string text;
+  for (const Explanation& explanation : compiled.explanations)
+    text += fmt::format("{}: {} ({}) {}\n", explanation.pass, explanation.value,
+                        explanation.origin ? explanation.origin->node : "", explanation.text);
+  return text;
+}
+
 struct ExplainArguments {
   std::string model;
   std::string why;
+  bool log = false;
 };
 
 void explain(const ExplainArguments& arguments) {
@@ -85,6 +95,7 @@ void explain(const ExplainArguments& arguments) {
   options.explain = true;
   const Compiled compiled = compile(arguments.model, options);
   if (!arguments.why.empty()) return write_stdout(story(compiled, arguments.why));
+  if (arguments.log) return write_stdout(log(compiled));
   std::string text = fmt::format("{} for {}\n", arguments.model, compiled.report.target);
   text += ledger(compiled.report.permutes);
   for (const Certificate& certificate : compiled.certificates) text += describe(certificate);
@@ -104,6 +115,8 @@ void add_explain_command(CLI::App& app) {
       ->required();
   command->add_option("--why", arguments->why,
                       "the story of one NODE, named as in the model or in compile --emit");
+  command->add_flag("--log", arguments->log, "every decision of every pass, one a line")
+      ->excludes("--why");
   command->footer(
       "Example:\n"
       "  layline explain model.pt2\n"

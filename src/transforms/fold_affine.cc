@@ -112,11 +112,12 @@ bool fold_after(Graph& graph, Node* node, PassContext& context) {
 
   std::vector<double> bias = bias_of(op);
   for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * map->scale[i] + map->shift[i];
-  context.rewrite(*node, "folds into the weights of {}", written->name());
+  const bool is_bias = is_uniform(map->scale, 1);
+  context.rewrite(*node, "{} of {}", is_bias ? "is taken in as the bias" : "folds into the weights",
+                  written->name());
   const BuildBefore build(graph, node, op.origin());
-  Value* weight = is_uniform(map->scale, 1)
-                      ? op.operand(1)
-                      : build.constant(scaled_rows(weight_of(op), map->scale));
+  Value* weight = is_bias ? op.operand(1)
+                          : build.constant(scaled_rows(weight_of(op), map->scale));
   std::vector<Value*> operands = {op.operand(0), weight};
   if (op.operand_count() == 3 || !is_uniform(bias, 0))
     operands.push_back(build.constant(vector_constant(bias)));
