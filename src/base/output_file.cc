@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -20,6 +22,18 @@ namespace {
 // Writes are of this size, at multiples of it: the system then caches the file in large pages,
 // which takes half the time.
 constexpr size_t kBlock = size_t{1} << 20;
+// How often another temporary name is tried when one is taken.
+constexpr int kMostAttempts = 100;
+
+std::string directory_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string temporary_name(const std::string& path, int attempt) {
+  return fmt::format("{}.{}-{}", path, ::getpid(), attempt);
+}
 
 }  // namespace
 
@@ -30,8 +44,15 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     throw UserError("cannot write '{}': it is {}", path_,
                     S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
   }
-  temporary_ = path_ + ".XXXXXX";
-  descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+  descriptor_ = ::open(directory_of(path_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  // How a kernel or a file system says that it has no nameless files: see open(2).
+  if (descriptor_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+    for (int i = 0; descriptor_ < 0 && i < kMostAttempts; ++i) {
+      temporary_ = temporary_name(path_, i);
+      descriptor_ = ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+      if (descriptor_ < 0 && errno != EEXIST) break;
+    }
+  }
   if (descriptor_ < 0) fail(errno);
   buffer_.reserve(kBlock);
 }
@@ -39,7 +60,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
 OutputFile::~OutputFile() {
   if (descriptor_ < 0) return;
   ::close(descriptor_);
-  ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void OutputFile::reserve(uint64_t bytes) {
@@ -77,13 +98,29 @@ void OutputFile::pad_to(uint64_t alignment) {
     write(std::span(kZeros).first(std::min<uint64_t>(*end - position_, kZeros.size())));
 }
 
+void OutputFile::sync() {
+  LAYLINE_ASSERT(descriptor_ >= 0, "sync of '{}' after commit", path_);
+  flush();
+  if (::fsync(descriptor_) != 0) fail(errno);
+}
+
+void OutputFile::name_temporary() {
+  const std::string itself = fmt::format("/proc/self/fd/{}", descriptor_);
+  for (int i = 0; i < kMostAttempts; ++i) {
+    temporary_ = temporary_name(path_, i);
+    if (::linkat(AT_FDCWD, itself.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0)
+      return;
+    if (errno != EEXIST) break;
+  }
+  temporary_.clear();
+  fail(errno);
+}
+
 void OutputFile::commit() {
   LAYLINE_ASSERT(descriptor_ >= 0, "'{}' committed twice", path_);
   flush();
-  // mkstemp makes files private; give the result the mode that open() would have given it.
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  if (::fchmod(descriptor_, 0666 & ~mask) != 0) fail(errno);
+  // Only a file with a name can replace another one.
+  if (temporary_.empty()) name_temporary();
   const int closed = ::close(std::exchange(descriptor_, -1));
   if (closed != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
     const int error = errno;

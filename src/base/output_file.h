@@ -1,5 +1,6 @@
-// A file that appears whole or not at all: written beside its target under a temporary name,
-// renamed over it by commit().
+// A file that appears whole or not at all: written without a name in its target's directory, given
+// the target's name by commit(). A process that is killed before leaves nothing behind. Where the
+// file system has no nameless files, a temporary name stands in.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +14,12 @@ namespace layline {
 
 class OutputFile {
  public:
-  /// Creates the temporary file. Every failure, here and below, is a UserError naming `path`.
+  /// Creates the file, without its name. Every failure, here and below, is a UserError naming
+  /// `path`.
   explicit OutputFile(std::string path);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  /// Without a commit(), removes the temporary file; the target is as it was before.
+  /// Without a commit(), what was written is gone; the target is as it was before.
   ~OutputFile();
 
   /// Says how many bytes are to come, if that is known: writing them is then faster.
@@ -28,16 +30,19 @@ class OutputFile {
   void pad_to(uint64_t alignment);
   /// Bytes written so far.
   uint64_t position() const { return position_; }
-  /// Flushes and renames over the target. Nothing may be written afterwards.
+  /// Waits until what is written is on the disk: commit() then survives a loss of power.
+  void sync();
+  /// Flushes and takes the target's name. Nothing may be written afterwards.
   void commit();
 
  private:
   void flush();
+  void name_temporary();
   void write_through(std::span<const std::byte> bytes);
   [[noreturn]] void fail(int error) const;
 
   std::string path_;
-  std::string temporary_;
+  std::string temporary_;  // empty while the file has no name
   int descriptor_ = -1;
   uint64_t position_ = 0;
   std::vector<std::byte> buffer_;

@@ -35,6 +35,7 @@ struct CompileArguments {
   std::vector<std::string> input_orders;
   std::vector<std::string> output_orders;
   bool verify = false;
+  bool sync = false;
 };
 
 std::vector<std::string> pass_names() {
@@ -129,7 +130,9 @@ void emit_text(const std::string& text, const std::string& output) {
 }
 
 /// Both files or neither.
-void commit(OutputFile& program, OutputFile* report, const std::string& report_path) {
+void commit(OutputFile& program, OutputFile* report, const std::string& report_path, bool sync) {
+  if (sync) program.sync();
+  if (sync && report != nullptr) report->sync();
   if (report != nullptr) report->commit();
   try {
     program.commit();
@@ -180,7 +183,7 @@ void run_compile(const CompileArguments& arguments) {
       std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   if (report) report->write(to_json(compiled.report));
   const uint64_t bytes = program.position();
-  commit(program, report ? &*report : nullptr, arguments.report);
+  commit(program, report ? &*report : nullptr, arguments.report, arguments.sync);
   progress.reset();
   write_stdout(summary(compiled.report, output, bytes));
 }
@@ -215,6 +218,8 @@ void add_compile_command(CLI::App& app) {
   command->add_option("--disable", arguments->disabled_passes, "Leave out a pass; repeatable")
       ->option_text("PASS ...")
       ->allow_extra_args(false);
+  command->add_flag("--sync", arguments->sync,
+                    "Wait until the program is on the disk before it replaces an older one");
   command->add_flag("--verify", arguments->verify,
                     "Check every pass against the reference evaluator");
   command

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/truncated_map.h"
 #include "cli/command.h"
 #include "cli/reproducer.h"
 
@@ -115,6 +117,9 @@ int dispatch(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const std::span<char* const> arguments(argv, static_cast<size_t>(argc));
+  layline::exit_on_truncated_map();
+  // A write beyond the limit of file sizes is then an error like any other.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return layline::dispatch(argc, argv);
   } catch (const layline::UserError& error) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -14,6 +15,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "base/truncated_map.h"
 
 namespace layline {
 namespace {
@@ -131,6 +133,30 @@ TEST_F(OutputFileTest, MappedFileReadsWhatWasWritten) {
   ASSERT_EQ(mapped->bytes().size(), 6u);
   EXPECT_EQ(static_cast<char>(mapped->bytes()[5]), 'd');
   EXPECT_EQ(mapped->path(), path("out"));
+}
+
+TEST_F(OutputFileTest, SyncWritesWhatIsBuffered) {
+  OutputFile file(path("out"));
+  file.write("hello");
+  file.sync();
+  EXPECT_FALSE(fs::exists(path("out")));
+  file.write(" again");
+  file.commit();
+  EXPECT_EQ(contents("out"), "hello again");
+}
+
+TEST_F(OutputFileTest, MappedFileCutShortEndsTheProcessWithOneLine) {
+  OutputFile file(path("out"));
+  file.write(std::string(100'000, 'x'));
+  file.commit();
+  const auto read_past_the_end = [&] {
+    exit_on_truncated_map();
+    const auto mapped = MappedFile::open(path("out"));
+    fs::resize_file(path("out"), 10);
+    const volatile std::byte last = mapped->bytes().back();
+    std::exit(last == std::byte{'x'} ? 0 : 3);
+  };
+  EXPECT_EXIT(read_past_the_end(), testing::ExitedWithCode(1), "layline: a file was cut short");
 }
 
 TEST_F(OutputFileTest, MappedFileRefusesWhatIsNoFile) {

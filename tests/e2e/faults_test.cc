@@ -1,0 +1,132 @@
+// What goes wrong around the compiler: no memory, no space, a signal at the wrong moment. Whatever
+// happens, the program is the old one or the new one, whole, and nothing else is left.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace layline {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string contents(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+class Faults : public testing::Test {
+ protected:
+  void SetUp() override {
+    base_ = fs::path(testing::TempDir()) / fmt::format("layline_faults_{}", ::getpid());
+    fs::create_directories(base_ / "out");
+    ASSERT_EQ(wait(start([] {})), 0);
+    whole_ = contents(program());
+    ASSERT_GT(whole_.size(), 1000u);
+  }
+  void TearDown() override { fs::remove_all(base_); }
+
+  fs::path program() const { return base_ / "out" / "model.pte"; }
+
+  /// Compiles in a process of its own, `prepared` as asked.
+  pid_t start(const std::function<void()>& prepare, const char* command = "compile") const {
+    const std::string model = fs::path(LAYLINE_TEST_DATA) / "mobile_block.pt2";
+    const std::string output = program(), errors = base_ / "stderr";
+    const pid_t child = ::fork();
+    if (child != 0) return child;
+    const int file = ::open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ::dup2(file, STDERR_FILENO);
+    ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);
+    prepare();
+    ::execl(LAYLINE_BINARY, LAYLINE_BINARY, command, model.c_str(), "-o", output.c_str(), nullptr);
+    ::_exit(127);
+  }
+
+  /// The exit status, or minus the signal.
+  static int wait(pid_t child) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+  std::string errors() const { return contents(base_ / "stderr"); }
+
+  /// Every file beside the program, which must be there and whole. Where files cannot be nameless,
+  /// a process that is killed leaves one under its temporary name.
+  void expect_only_the_whole_program() const {
+    EXPECT_EQ(contents(program()), whole_);
+    const int nameless = ::open(base_.c_str(), O_TMPFILE | O_WRONLY, 0600);
+    if (nameless < 0) return;
+    ::close(nameless);
+    for (const fs::directory_entry& entry : fs::directory_iterator(base_ / "out"))
+      EXPECT_EQ(contents(entry.path()), whole_) << entry.path() << " is half-written";
+  }
+
+  fs::path base_;
+  std::string whole_;
+};
+
+void limit(decltype(RLIMIT_AS) what, rlim_t value) {
+  const rlimit both{value, value};
+  ::setrlimit(what, &both);
+}
+
+TEST_F(Faults, KilledOrInterruptedAtAnyMoment) {
+  for (const int signal : {SIGKILL, SIGINT, SIGTERM}) {
+    for (int step = 0; step < 12; ++step) {
+      const pid_t child = start([] {});
+      std::this_thread::sleep_for(std::chrono::milliseconds(3 * step));
+      ::kill(child, signal);
+      const int status = wait(child);
+      EXPECT_TRUE(status == 0 || status == -signal) << status << errors();
+      expect_only_the_whole_program();
+    }
+  }
+}
+
+TEST_F(Faults, NoSpaceForTheFile) {
+  for (const rlim_t bytes : {0, 1, 1000, 4096}) {
+    const pid_t child = start([bytes] { limit(RLIMIT_FSIZE, bytes); });
+    // The message itself goes to a file, which may be as limited.
+    EXPECT_EQ(wait(child), 1) << bytes;
+    expect_only_the_whole_program();
+  }
+  EXPECT_NE(errors().find("model.pte"), std::string::npos) << errors();
+}
+
+TEST_F(Faults, NotEnoughMemory) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizer reserves terabytes of address space";
+#endif
+  // What the process takes before main(), in the libraries that it links, is not ours to refuse.
+  const auto starts = [&](rlim_t bytes) {
+    return wait(start([bytes] { limit(RLIMIT_AS, bytes); }, "--version")) == 0;
+  };
+  constexpr rlim_t kStep = rlim_t{1} << 18;
+  rlim_t bytes = rlim_t{16} << 20;
+  while (!starts(bytes)) bytes += 8 * kStep;
+  int refused = 0;
+  for (int status = 1; status != 0; bytes += kStep) {
+    status = wait(start([bytes] { limit(RLIMIT_AS, bytes); }));
+    ASSERT_TRUE(status == 0 || status == 1) << status << " with " << bytes << ": " << errors();
+    expect_only_the_whole_program();
+    if (status == 1) ++refused;
+  }
+  EXPECT_GT(refused, 0) << "no limit was small enough to matter";
+}
+
+}  // namespace
+}  // namespace layline
