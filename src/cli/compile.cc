@@ -38,12 +38,6 @@ struct CompileArguments {
   bool sync = false;
 };
 
-std::vector<std::string> pass_names() {
-  std::vector<std::string> names;
-  for (const Pass& pass : all_passes()) names.emplace_back(pass.name);
-  return names;
-}
-
 void check_known(std::string_view what, const std::string& name,
                  const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
@@ -73,7 +67,7 @@ CompileOptions parse_options(const CompileArguments& arguments) {
   }
   // Here and not only by the pipeline, which `--emit import` never reaches.
   for (const std::string& pass : arguments.disabled_passes) {
-    check_known("pass", pass, pass_names());
+    check_known("pass", pass, disableable());
   }
   CompileOptions options;
   options.target = arguments.target;
@@ -235,6 +229,7 @@ void add_compile_command(CLI::App& app) {
   for (const Pass& pass : all_passes()) {
     passes += fmt::format("  {:<20} {}\n", pass.name, pass.summary);
   }
+  passes += fmt::format("  {:<20} {}\n", "delegate", "hands what it can to XNNPACK");
   command->footer(
       fmt::format("Stages for --emit: {}\n\nPasses for --disable:\n{}\n"
                   "Example:\n"

@@ -9,6 +9,7 @@
 #include "compiler/boundary.h"
 #include "frontend/pt2/import.h"
 #include "ir/text.h"
+#include "targets/kernel_rules.h"
 #include "targets/xnnpack/lower.h"
 #include "targets/xnnpack/partition.h"
 #include "targets/xnnpack/rules.h"
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::string_view kZipMagic = "PK";
 constexpr std::string_view kImportStage = "import";
+constexpr std::string_view kDelegate = "delegate";
 
 bool moves_data(const Node& node) {
   return node.is(Op::relayout) && !node.attrs<RelayoutAttrs>().relayout.is_view();
@@ -70,8 +72,8 @@ void prove(Compiled& compiled) {
 }
 
 /// Where every node of the final graph runs, and why not in a delegate.
-void add_final_nodes(const Graph& graph, std::vector<FinalNode>& nodes) {
-  const xnnpack::Partition partition = xnnpack::partition(graph);
+void add_final_nodes(const Graph& graph, bool delegate, std::vector<FinalNode>& nodes) {
+  const xnnpack::Partition partition = xnnpack::partition(graph, delegate);
   for (const xnnpack::Part& part : partition.parts) {
     for (const Node* node : part.nodes) {
       std::string where = "runs in an XNNPACK delegate";
@@ -89,6 +91,13 @@ void add_final_nodes(const Graph& graph, std::vector<FinalNode>& nodes) {
 }
 
 }  // namespace
+
+std::vector<std::string> disableable() {
+  std::vector<std::string> names;
+  for (const Pass& pass : all_passes()) names.emplace_back(pass.name);
+  names.emplace_back(kDelegate);
+  return names;
+}
 
 std::vector<std::string> stages() {
   std::vector<std::string> names = {std::string(kImportStage)};
@@ -118,6 +127,8 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
                         ? xnnpack::rules()
                         : xnnpack::rules(xnnpack::load_profile(options.profile));
   pipeline.disabled = options.disabled_passes;
+  const bool delegate = std::erase(pipeline.disabled, kDelegate) == 0;
+  if (!delegate) pipeline.target.legalise = legalise_for_kernels;
   pipeline.validate = options.verify;
   pipeline.explain = options.explain;
   const bool stop_at_import = options.emit == kImportStage;
@@ -131,9 +142,9 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
     compiled.text = text_of(graphs);
     return compiled;
   }
-  compiled.program = xnnpack::lower(graphs, compiled.report);
+  compiled.program = xnnpack::lower(graphs, compiled.report, delegate);
   if (options.explain)
-    for (const Graph& graph : graphs) add_final_nodes(graph, compiled.nodes);
+    for (const Graph& graph : graphs) add_final_nodes(graph, delegate, compiled.nodes);
   prove(compiled);
   compiled.report.compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -21,6 +21,7 @@ struct BoundaryOrder {
 struct CompileOptions {
   std::string target = "xnnpack";
   std::string profile;  // the file of measured costs; empty for the built-in ones
+  /// Of what `disableable` lists.
   std::vector<std::string> disabled_passes;
   std::vector<BoundaryOrder> input_orders;
   std::vector<BoundaryOrder> output_orders;
@@ -50,6 +51,10 @@ struct Compiled {
 
 /// Reads a .pt2 archive or a graph in text form and compiles it. Throws UserError.
 Compiled compile(const std::string& model, const CompileOptions& options);
+
+/// What CompileOptions::disabled_passes may name: each pass, and "delegate", without which everything runs
+/// on the runtime's own kernels.
+std::vector<std::string> disableable();
 
 /// The stages that CompileOptions::emit names, in order: "import", then each pass.
 std::vector<std::string> stages();

@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "ir/tensor.h"
+#include "targets/window_calls.h"
 
 namespace layline {
 
@@ -83,9 +85,13 @@ pte::ValueId MethodBuilder::tensor(const Value* value) {
   }
   const Constant* data = constant_of(value);
   LAYLINE_ASSERT(data != nullptr, "{} is read before it is written", value->name());
-  pte::TensorDesc desc = tensor_desc(value->type());
-  desc.storage = pte::ConstantData{constants_.add_tensor(*data)};
-  return values_[value] = method_.add(std::move(desc));
+  return values_[value] = constant(*data);
+}
+
+pte::ValueId MethodBuilder::constant(const Constant& data) {
+  pte::TensorDesc desc = tensor_desc({data.dtype(), data.shape()});
+  desc.storage = pte::ConstantData{constants_.add_tensor(data)};
+  return method_.add(std::move(desc));
 }
 
 pte::ValueId MethodBuilder::bytes(const Value* value) {
@@ -184,11 +190,16 @@ void leaky_relu(MethodBuilder& method, const Node& node) {
 
 void clamp(MethodBuilder& method, const Node& node) {
   const Bounds& bounds = node.attrs<ClampAttrs>().bounds;
-  // A bound of a float type would promote an integer tensor.
+  const DType dtype = node.result()->dtype();
+  // A bound of a float type would promote an integer tensor, and one that the type cannot hold is
+  // refused: no element is beyond it.
   auto bound = [&](double value) {
     if (std::abs(value) == std::numeric_limits<double>::infinity()) return method.none();
-    return is_float(node.result()->dtype()) ? method.real(value)
-                                            : method.integer(static_cast<int64_t>(value));
+    if (is_float(dtype)) return method.real(value);
+    Tensor held({dtype, {}});
+    held.set(0, value);
+    const auto integer = static_cast<int64_t>(value);
+    return held.get_int(0) == integer ? method.integer(integer) : method.none();
   };
   const pte::ValueId x = method.tensor(node.operand(0));
   if (bounds.unbounded())
@@ -401,6 +412,15 @@ void arg_extremum(MethodBuilder& method, const Node& node) {
               method.tensor(node.result()));
 }
 
+std::string refuse_log_softmax(const Node& node) {
+  return node.result()->dtype() == DType::f64 ? "the runtime's kernel takes no f64" : "";
+}
+
+/// The runtime's kernel gives a remainder with the sign of the dividend for some integers.
+std::string refuse_remainder(const Node& node) {
+  return is_float(node.result()->dtype()) ? "" : "the runtime's kernel is wrong for integers";
+}
+
 void softmax(MethodBuilder& method, const Node& node) {
   method.call(kernel_of(listed(node)), "out",
               {method.tensor(node.operand(0)), method.integer(node.attrs<AxisAttrs>().axis),
@@ -413,64 +433,6 @@ void cumsum(MethodBuilder& method, const Node& node) {
       "aten::cumsum", "out",
       {method.tensor(node.operand(0)), method.integer(node.attrs<AxisAttrs>().axis), method.none()},
       method.tensor(node.result()));
-}
-
-/// The kernel is channels-first: the node's operand and result are permuted around it.
-std::string refuse_resize(const Node& node) {
-  return node.operand(0)->shape().size() == 4 ? "" : "a resize of other than two spatial axes";
-}
-
-void resize(MethodBuilder& method, const Node& node) {
-  const auto& attrs = node.attrs<ResizeAttrs>();
-  const auto channels_first = [](const Shape& s) { return Shape{s[0], s[3], s[1], s[2]}; };
-  const DType dtype = node.result()->dtype();
-  const pte::ValueId in = method.temporary({dtype, channels_first(node.operand(0)->shape())});
-  const pte::ValueId out = method.temporary({dtype, channels_first(node.result()->shape())});
-  method.call("aten::permute_copy", "out",
-              {method.tensor(node.operand(0)), method.ints({0, 3, 1, 2})}, in);
-  // Both the sizes and the scales would be too much: the kernel takes one of them, and only scales
-  // carry a step that differs from the ratio of the sizes.
-  std::vector<double> scales;
-  for (double step : attrs.step) scales.push_back(1 / step);
-  const pte::ValueId sizes = attrs.align_corners ? method.ints(attrs.size) : method.none();
-  const pte::ValueId factors =
-      attrs.align_corners ? method.none() : method.method().add(pte::DoubleList(scales));
-  std::vector<pte::ValueId> arguments = {in, sizes};
-  if (attrs.mode == ResizeMode::bilinear) arguments.push_back(method.boolean(attrs.align_corners));
-  arguments.push_back(factors);
-  method.call(
-      attrs.mode == ResizeMode::bilinear ? "aten::upsample_bilinear2d" : "aten::upsample_nearest2d",
-      "vec_out", std::move(arguments), out);
-  method.call("aten::permute_copy", "out", {out, method.ints({0, 2, 3, 1})},
-              method.tensor(node.result()));
-}
-
-/// Channels-last to channels-first and back, around a pool that also gives the maxima's places.
-std::string refuse_max_pool(const Node& node) {
-  const auto& attrs = node.attrs<PoolAttrs>();
-  if (attrs.kernel.size() != 2) return "a pool of other than two spatial axes";
-  if (attrs.low != attrs.high) return "different padding on both sides outside a delegate";
-  return attrs.bounds.unbounded() ? "" : "a fused clamp outside a delegate";
-}
-
-void max_pool(MethodBuilder& method, const Node& node) {
-  const auto& attrs = node.attrs<PoolAttrs>();
-  const auto channels_first = [](const Shape& s) { return Shape{s[0], s[3], s[1], s[2]}; };
-  const DType dtype = node.result()->dtype();
-  const pte::ValueId in = method.temporary({dtype, channels_first(node.operand(0)->shape())});
-  const Shape pooled = channels_first(node.result()->shape());
-  const pte::ValueId out = method.temporary({dtype, pooled});
-  const pte::ValueId places = method.temporary({DType::i64, pooled});
-  method.call("aten::permute_copy", "out",
-              {method.tensor(node.operand(0)), method.ints({0, 3, 1, 2})}, in);
-  method.method().instructions.push_back(
-      pte::KernelCall{"aten::max_pool2d_with_indices",
-                      "out",
-                      {in, method.ints(attrs.kernel), method.ints(attrs.stride),
-                       method.ints(attrs.low), method.ints(attrs.dilation), method.boolean(false),
-                       out, places, method.tensors({out, places})}});
-  method.call("aten::permute_copy", "out", {out, method.ints({0, 2, 3, 1})},
-              method.tensor(node.result()));
 }
 
 }  // namespace
@@ -495,7 +457,7 @@ const std::vector<PortableKernel>& portable_kernels() {
       {Op::maximum, {"aten::maximum.out"}, accept, plain},
       {Op::pow, {"aten::pow.Tensor_Tensor_out"}, accept, plain},
       {Op::floor_div, {"aten::floor_divide.out"}, accept, plain},
-      {Op::remainder, {"aten::remainder.Tensor_out"}, accept, plain},
+      {Op::remainder, {"aten::remainder.Tensor_out"}, refuse_remainder, plain},
       {Op::fmod, {"aten::fmod.Tensor_out"}, accept, plain},
       {Op::equal, {"aten::eq.Tensor_out"}, accept, plain},
       {Op::not_equal, {"aten::ne.Tensor_out"}, accept, plain},
@@ -535,15 +497,27 @@ const std::vector<PortableKernel>& portable_kernels() {
       {Op::clamp, {"aten::clamp.out", "aten::clone.out"}, accept, clamp},
       {Op::convert, {"aten::_to_copy.out"}, accept, convert},
       {Op::matmul, {"aten::mm.out", "aten::bmm.out"}, refuse_matmul, matmul},
+      {Op::conv,
+       {"aten::convolution.out", "aten::permute_copy.out", "aten::view_copy.out"},
+       window_calls::refuse_conv,
+       window_calls::conv},
+      {Op::conv_transpose,
+       {"aten::convolution.out", "aten::permute_copy.out", "aten::view_copy.out"},
+       window_calls::refuse_conv_transpose,
+       window_calls::conv_transpose},
       {Op::max_pool,
        {"aten::max_pool2d_with_indices.out", "aten::permute_copy.out"},
-       refuse_max_pool,
-       max_pool},
+       window_calls::refuse_pool,
+       window_calls::max_pool},
+      {Op::avg_pool,
+       {"aten::avg_pool2d.out", "aten::permute_copy.out"},
+       window_calls::refuse_avg_pool,
+       window_calls::avg_pool},
       {Op::resize,
        {"aten::upsample_bilinear2d.vec_out", "aten::upsample_nearest2d.vec_out",
         "aten::permute_copy.out"},
-       refuse_resize,
-       resize},
+       window_calls::refuse_resize,
+       window_calls::resize},
       {Op::reduce_sum, {"aten::sum.IntList_out"}, accept, reduce_with_dtype},
       {Op::reduce_mean, {"aten::mean.out"}, accept, reduce_with_dtype},
       {Op::reduce_max, {"aten::amax.out"}, accept, reduce},
@@ -554,7 +528,7 @@ const std::vector<PortableKernel>& portable_kernels() {
       {Op::argmax, {"aten::argmax.out"}, accept, arg_extremum},
       {Op::argmin, {"aten::argmin.out"}, accept, arg_extremum},
       {Op::softmax, {"aten::_softmax.out"}, accept, softmax},
-      {Op::log_softmax, {"aten::_log_softmax.out"}, accept, softmax},
+      {Op::log_softmax, {"aten::_log_softmax.out"}, refuse_log_softmax, softmax},
       {Op::cumsum, {"aten::cumsum.out"}, accept, cumsum},
   };
   return kernels;
@@ -568,6 +542,34 @@ const PortableKernel* find_portable_kernel(Op op) {
     return rows;
   }();
   return (*index)[static_cast<size_t>(op)];
+}
+
+namespace {
+
+constexpr int64_t kMostAxes = 16;  // executorch::runtime::kTensorDimensionLimit
+
+/// Kernels that copy bytes take elements of any type; the others have no unsigned 16-bit ones.
+bool copies_bytes(Op op) {
+  return op == Op::relayout || op == Op::expand || op == Op::slice || op == Op::gather;
+}
+
+std::string refuse_value(const Value* value, Op op) {
+  if (value->type().rank() > kMostAxes)
+    return fmt::format("{} axes, the runtime takes at most {}", value->type().rank(), kMostAxes);
+  if (value->dtype() == DType::u16 && !copies_bytes(op))
+    return fmt::format("the runtime's kernel takes no {}", name(value->dtype()));
+  return {};
+}
+
+}  // namespace
+
+std::string kernel_refusal(const Node& node) {
+  const PortableKernel* kernel = find_portable_kernel(node.op());
+  if (kernel == nullptr) return "the runtime has no kernel for it";
+  for (const Value* operand : node.operands())
+    if (std::string why = refuse_value(operand, node.op()); !why.empty()) return why;
+  if (std::string why = refuse_value(node.result(), node.op()); !why.empty()) return why;
+  return kernel->refuse(node);
 }
 
 }  // namespace layline

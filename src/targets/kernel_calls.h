@@ -37,7 +37,8 @@ class MethodBuilder {
   void define(const Value* value);
   /// Declares that the value is the same bytes as `of`, if those are in the arena.
   bool define_view(const Value* value, const Value* of);
-  /// A tensor that the IR has no value for.
+  /// Tensors that the IR has no value for.
+  pte::ValueId constant(const Constant& data);
   pte::ValueId temporary(const TensorType& type);
 
   pte::ValueId none() { return literal(pte::None{}); }
@@ -82,5 +83,7 @@ struct PortableKernel {
 const std::vector<PortableKernel>& portable_kernels();
 /// Null if the runtime has nothing for the op.
 const PortableKernel* find_portable_kernel(Op op);
+/// Why no kernel of the runtime computes this node; empty if one does.
+std::string kernel_refusal(const Node& node);
 
 }  // namespace layline

@@ -12,6 +12,8 @@
 #include "ir/evaluate.h"
 #include "ir/finite.h"
 #include "ir/tensor.h"
+#include "targets/kernel_calls.h"
+#include "targets/kernel_rules.h"
 #include "targets/rewrites/formulas.h"
 #include "targets/rewrites/legalise.h"
 #include "targets/rewrites/movement.h"
@@ -295,6 +297,18 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-bool legalise(Graph& graph) { return rewrites::legalise(graph, refusal, kRules); }
+namespace {
+
+/// Why neither a delegate nor a kernel of the runtime computes the node.
+std::string refusal_by_all(const Node& node) {
+  return refusal(node).empty() ? std::string() : kernel_refusal(node);
+}
+
+}  // namespace
+
+bool legalise(Graph& graph) {
+  const bool changed = rewrites::legalise(graph, refusal, kRules);
+  return rewrites::legalise(graph, refusal_by_all, kernel_rules()) || changed;
+}
 
 }  // namespace layline::xnnpack

@@ -23,8 +23,7 @@ void preflight(const Partition& partition) {
   for (const Part& part : partition.parts) {
     if (part.delegated) continue;
     const Node& node = *part.nodes[0];
-    const PortableKernel* kernel = find_portable_kernel(node.op());
-    const std::string why = kernel ? kernel->refuse(node) : "the runtime has no kernel for it";
+    const std::string why = kernel_refusal(node);
     const bool dynamic = !is_static(node.result()->shape());
     if (why.empty() && !dynamic) continue;
     const auto refused = std::ranges::find(partition.refused, &node, &Partition::Refused::node);
@@ -84,8 +83,10 @@ void count_moves(const Node& node, Report& report) {
 
 class Lowering {
  public:
-  Lowering(ConstantPool& constants, pte::Program& program, Report& report, const Graph& graph)
-      : program_(program),
+  Lowering(ConstantPool& constants, pte::Program& program, Report& report, const Graph& graph,
+           bool delegate)
+      : delegate_(delegate),
+        program_(program),
         report_(report),
         graph_(graph),
         constants_(constants),
@@ -93,7 +94,7 @@ class Lowering {
 
   pte::Method run() {
     check_static(graph_);
-    const Partition parts = partition(graph_);
+    const Partition parts = partition(graph_, delegate_);
     preflight(parts);
     define_inputs();
     for (const Part& part : parts.parts) {
@@ -193,6 +194,7 @@ class Lowering {
     report_.portable_ops.push_back({op, 1, why});
   }
 
+  bool delegate_;
   pte::Program& program_;
   Report& report_;
   const Graph& graph_;
@@ -218,12 +220,12 @@ pte::MethodIoNames io_names(const Graph& graph) {
 
 }  // namespace
 
-pte::Program lower(const std::vector<Graph>& graphs, Report& report) {
+pte::Program lower(const std::vector<Graph>& graphs, Report& report, bool delegate) {
   pte::Program program;
   ConstantPool constants;
   std::vector<pte::MethodIoNames> names;
   for (const Graph& graph : graphs) {
-    program.methods.push_back(Lowering(constants, program, report, graph).run());
+    program.methods.push_back(Lowering(constants, program, report, graph, delegate).run());
     names.push_back(io_names(graph));
     report.methods.push_back(graph.name());
   }

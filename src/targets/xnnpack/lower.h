@@ -11,6 +11,8 @@ namespace layline::xnnpack {
 
 /// One method for each graph. Adds to `report` what the program contains. Throws UserError, naming
 /// every node at once, if the runtime has no kernel for something.
-pte::Program lower(const std::vector<Graph>& graphs, Report& report);
+///
+/// Without `delegate` everything runs on the runtime's own kernels.
+pte::Program lower(const std::vector<Graph>& graphs, Report& report, bool delegate = true);
 
 }  // namespace layline::xnnpack

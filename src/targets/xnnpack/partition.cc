@@ -39,13 +39,13 @@ bool only_views(const std::vector<Node*>& nodes) {
 
 }  // namespace
 
-Partition partition(const Graph& graph) {
+Partition partition(const Graph& graph, bool delegate) {
   Partition result;
   std::unordered_map<const Value*, Place> places;
   std::vector<std::vector<Node*>> delegated, kernels;
   for (Node* node : graph) {
     if (node->is(Op::constant)) continue;
-    std::string why = refusal(*node);
+    std::string why = delegate ? refusal(*node) : "delegation is disabled";
     Place place{0, why.empty()};
     if (!why.empty()) result.refused.push_back({node, std::move(why)});
     for (const Value* operand : node->operands()) {

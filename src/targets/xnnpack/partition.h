@@ -27,6 +27,7 @@ struct Partition {
   std::vector<Refused> refused;
 };
 
-Partition partition(const Graph& graph);
+/// Without `delegate` every node is a kernel call.
+Partition partition(const Graph& graph, bool delegate = true);
 
 }  // namespace layline::xnnpack

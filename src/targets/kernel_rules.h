@@ -1,0 +1,15 @@
+// Rewrites what the runtime's kernels cannot run as it stands into what they can.
+#pragma once
+
+#include <span>
+
+#include "targets/rewrites/legalise.h"
+
+namespace layline {
+
+std::span<const rewrites::Rule> kernel_rules();
+
+/// For a program without delegates. Returns whether anything changed.
+bool legalise_for_kernels(Graph& graph);
+
+}  // namespace layline

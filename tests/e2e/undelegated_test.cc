@@ -1,0 +1,56 @@
+// Every fixture without delegates: constants, scalars among them, reach the runtime's own kernels.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "compiler/compile.h"
+#include "fixture.h"
+
+namespace layline {
+namespace {
+
+/// What only XNNPACK computes, and what the message must say; and what nothing does yet.
+const std::map<std::string, std::string> kRefused = {
+    {"dynamic_batch", "dynamic shapes are not supported yet"},
+    {"dynamic_image", "must be static"},
+    {"mutable_buffer", "mutable buffers are not supported yet"},
+};
+
+class Undelegated : public testing::TestWithParam<std::string> {};
+
+TEST_P(Undelegated, MatchesTorch) {
+  const std::filesystem::path base = std::filesystem::path(LAYLINE_TEST_DATA) / GetParam();
+  CompileOptions options;
+  options.disabled_passes = {"delegate"};
+  const auto refused = kRefused.find(GetParam());
+  if (refused != kRefused.end()) {
+    try {
+      compile(base.string() + ".pt2", options);
+      FAIL() << "compiles now: take it off the list";
+    } catch (const UserError& error) {
+      EXPECT_NE(std::string(error.what()).find(refused->second), std::string::npos) << error.what();
+    }
+    return;
+  }
+  const Compiled compiled = compile(base.string() + ".pt2", options);
+  EXPECT_EQ(compiled.report.delegates, 0);
+  for (const PortableOp& op : compiled.report.portable_ops)
+    EXPECT_EQ(op.why, "delegation is disabled");
+  for (const pte::Method& method : compiled.program.methods) {
+    const bool lone = compiled.program.methods.size() == 1;
+    const double tolerance = GetParam().starts_with("half_") ? 1e-2 : 1e-5;
+    expect_outputs(compiled.program, method.name, lone ? base : base / method.name, tolerance);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Undelegated, testing::ValuesIn(all_fixtures()),
+                         [](const auto& fixture) {
+                           std::string name = fixture.param;
+                           std::ranges::replace(name, '.', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace layline
