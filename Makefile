@@ -7,7 +7,7 @@ SEED ?= $(shell date +%s)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test fuzz-graphs asan debug bench docs micro-bench zoo zoo-check format lint clean setup help
+.PHONY: build demo test test-tosa tosa-venv fuzz-graphs asan debug bench docs micro-bench zoo zoo-check format lint clean setup help
 
 build: setup build/build.ninja ## compile layline: build/layline
 	cmake --build build -j $(JOBS)
@@ -16,14 +16,17 @@ demo: setup build/build.ninja ## compile a small model, run it on ExecuTorch, co
 	cmake --build build -j $(JOBS) --target layline
 	scripts/demo
 
-test: build ## every test
+test: build tosa-venv ## every test
 	ctest --preset release -j $(JOBS)
+
+test-tosa: build tosa-venv ## every fixture for TOSA, in Arm's reference model
+	scripts/tosa-check --all
 
 fuzz-graphs: build ## GRAPHS=5000 random graphs from SEED=... through the compiler and the runtime
 	LAYLINE_SEED=$(SEED) LAYLINE_GRAPHS=$(GRAPHS) build/tests/layline_e2e_tests \
 	  --gtest_filter='RandomGraphs.*'
 
-asan: setup build-asan/build.ninja ## every test again, under address and undefined-behaviour sanitizers
+asan: setup tosa-venv build-asan/build.ninja ## every test again, under address and undefined-behaviour sanitizers
 	cmake --build build-asan -j $(JOBS)
 	ctest --preset asan -j $(JOBS)
 
@@ -58,6 +61,9 @@ lint: ## check the style, then look for bugs with clang-tidy
 
 clean: ## remove every build, but not .venv
 	rm -rf build build-asan build-debug
+
+tosa-venv: ## install Arm's TOSA tools, which tests use, into .venv-tosa
+	@scripts/tosa-venv >/dev/null
 
 setup: ## install what the build needs (the other targets do this first)
 	@scripts/setup

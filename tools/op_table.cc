@@ -12,6 +12,8 @@
 #include "ir/op.h"
 #include "ir/text.h"
 #include "targets/kernel_calls.h"
+#include "targets/tosa/kernels.h"
+#include "targets/tosa/legalise.h"
 #include "targets/xnnpack/kernels.h"
 #include "targets/xnnpack/legalise.h"
 
@@ -44,8 +46,13 @@ std::string_view sample_attributes(Op op) {
   }
 }
 
-/// Whether a plain f32 node of the op becomes nodes that XNNPACK takes, one and all.
-bool is_rewritten(const OpInfo& op) {
+struct Target {
+  bool (*legalise)(Graph& graph);
+  std::string (*refusal)(const Node& node);
+};
+
+/// Whether a plain f32 node of the op becomes nodes that the target takes, one and all.
+bool is_rewritten(const OpInfo& op, const Target& target) {
   std::string operands = "%x";
   for (int i = 1; i < op.min_operands; ++i) operands += ", %x";
   const std::string text = fmt::format(
@@ -54,19 +61,26 @@ bool is_rewritten(const OpInfo& op) {
       op.name, operands, sample_attributes(op.op));
   try {
     Graph graph = parse_graph(text, "sample");
-    if (!xnnpack::legalise(graph)) return false;
+    if (!target.legalise(graph)) return false;
     for (const Node* node : graph)
-      if (!node->is(Op::constant) && !xnnpack::refusal(*node).empty()) return false;
+      if (!node->is(Op::constant) && !target.refusal(*node).empty()) return false;
     return true;
   } catch (const UserError&) {
-    return false;  // an op of integers or booleans, which XNNPACK has not
+    return false;  // an op of integers or booleans
   }
 }
 
 std::string_view xnnpack_cell(const OpInfo& op) {
   if (op.op == Op::constant) return "yes";
   if (xnnpack::find_kernel(op.op) != nullptr) return "yes";
-  return is_rewritten(op) ? "rewritten" : "";
+  return is_rewritten(op, {xnnpack::legalise, xnnpack::refusal}) ? "rewritten" : "";
+}
+
+std::string_view tosa_cell(const OpInfo& op) {
+  if (op.op == Op::constant || tosa::find_kernel(op.op) != nullptr) return "yes";
+  return is_rewritten(op, {tosa::legalise, [](const Node& node) { return tosa::refusal(node); }})
+             ? "rewritten"
+             : "";
 }
 
 std::string portable_cell(Op op) {
@@ -100,12 +114,12 @@ std::string_view class_name(OpClass op_class) {
 void print_core_ops() {
   fmt::print(
       "## Core ops: {}\n\n"
-      "| op | class | operands | XNNPACK | portable kernels (`aten::`) |\n"
-      "| --- | --- | --- | --- | --- |\n",
+      "| op | class | operands | XNNPACK | portable kernels (`aten::`) | TOSA |\n"
+      "| --- | --- | --- | --- | --- | --- |\n",
       all_ops().size());
   for (const OpInfo& op : all_ops())
-    fmt::print("| `{}` | {} | {} | {} | {} |\n", op.name, class_name(op.op_class), op.operand_names,
-               xnnpack_cell(op), portable_cell(op.op));
+    fmt::print("| `{}` | {} | {} | {} | {} | {} |\n", op.name, class_name(op.op_class),
+               op.operand_names, xnnpack_cell(op), portable_cell(op.op), tosa_cell(op));
 }
 
 void print_imported_ops() {
@@ -137,7 +151,7 @@ int main() {
       "XNNPACK has a kernel for it (\"yes\") or `legalise` rewrites it into ops that have one\n"
       "(\"rewritten\"), for float32 and float16 and within the kernel's limits; otherwise on the\n"
       "portable kernels named. What neither can run is refused at compile time\n"
-      "([limits](limits.md)).\n\n");
+      "([limits](limits.md)). The last column says the same for `--target tosa`.\n\n");
   layline::print_core_ops();
   layline::print_imported_ops();
   return 0;

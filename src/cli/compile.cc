@@ -16,7 +16,6 @@
 #include "cli/file_sink.h"
 #include "cli/program_source.h"
 #include "cli/progress.h"
-#include "pte/writer.h"
 
 namespace layline {
 namespace {
@@ -109,8 +108,8 @@ void check_paths(const CompileArguments& arguments, const std::string& output) {
   }
 }
 
-std::string default_output(const std::string& model) {
-  return fs::path(model).filename().replace_extension(".pte");
+std::string default_output(const std::string& model, const std::string& target) {
+  return fs::path(model).filename().replace_extension(target == "tosa" ? ".tosa" : ".pte");
 }
 
 void emit_text(const std::string& text, const std::string& output) {
@@ -155,7 +154,7 @@ void run_compile(const CompileArguments& arguments) {
   const CompileOptions options = parse_options(arguments);
   const std::string output = !arguments.output.empty() || options.emit
                                  ? arguments.output
-                                 : default_output(arguments.model);
+                                 : default_output(arguments.model, options.target);
   check_paths(arguments, output);
 
   const Clock::time_point start = Clock::now();
@@ -171,7 +170,7 @@ void run_compile(const CompileArguments& arguments) {
   std::optional<OutputFile> report;
   if (!arguments.report.empty()) report.emplace(arguments.report);
   FileSink sink(program);
-  pte::write_program(compiled.program, sink);
+  write_program(compiled, sink);
   // Writing is part of compiling: weights get their final order on the way into the file.
   compiled.report.compile_ms =
       std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -193,10 +192,13 @@ void add_compile_command(CLI::App& app) {
       ->required();
   command
       ->add_option("-o", arguments->output,
-                   "The program to write; without it, MODEL's name ending in .pte,\n"
+                   "The program to write; without it, MODEL's name ending in .pte or .tosa,\n"
                    "in the current directory")
       ->option_text("OUT");
-  command->add_option("--target", arguments->target, "What runs the program: xnnpack")
+  command
+      ->add_option("--target", arguments->target,
+                   "What the program is for: xnnpack (an ExecuTorch .pte), or tosa\n"
+                   "(a TOSA 1.0 .tosa for Arm NPUs)")
       ->option_text("TARGET");
   command
       ->add_option("--profile", arguments->profile,

@@ -279,13 +279,12 @@ MoveCosts fit(const Measurements& all) {
   return costs;
 }
 
-/// Two standard deviations of the permutes that the fit cannot meet exactly: a difference of less
-/// may as well be the model's error.
-int64_t margin_ps(const std::vector<Case>& cases, const MoveCosts& costs) {
-  double squares = 0;
+/// Of the permutes that the fit cannot meet exactly.
+int64_t mean_error_ps(const std::vector<Case>& cases, const MoveCosts& costs) {
+  double sum = 0;
   for (const Case& one : cases)
-    squares += std::pow(static_cast<double>(one.predict_ps(costs)) - one.measured_ps, 2);
-  return std::llround(2 * std::sqrt(squares / static_cast<double>(cases.size())));
+    sum += std::abs(static_cast<double>(one.predict_ps(costs)) - one.measured_ps);
+  return std::llround(sum / static_cast<double>(cases.size()));
 }
 
 std::string table(Measurements& all, const MoveCosts& costs) {
@@ -324,15 +323,14 @@ void run_tune(const TuneArguments& arguments) {
   options.threads = arguments.threads;
   options.iterations = arguments.iterations;
   measure(all, options);
-  MoveCosts costs = fit(all);
-  costs.margin_ps = margin_ps(all.transposes, costs);
+  const MoveCosts costs = fit(all);
   const xnnpack::Profile profile = {.name = std::filesystem::path(arguments.output).stem(),
                                     .cpu = cpu_name(),
                                     .runtime = "executorch " LAYLINE_EXECUTORCH_VERSION,
+                                    .margin_ps = mean_error_ps(all.transposes, costs),
                                     .moves = costs};
   file.write(xnnpack::to_json(profile));
   file.commit();
-  costs.margin_ps = 0;  // the table shows what is expected of a kernel
   write_stdout(table(all, costs) +
                fmt::format("{}: what 'layline compile --profile' takes\n", arguments.output));
 }

@@ -9,7 +9,10 @@
 #include "compiler/boundary.h"
 #include "frontend/pt2/import.h"
 #include "ir/text.h"
+#include "pte/writer.h"
 #include "targets/kernel_rules.h"
+#include "targets/tosa/lower.h"
+#include "targets/tosa/rules.h"
 #include "targets/xnnpack/lower.h"
 #include "targets/xnnpack/partition.h"
 #include "targets/xnnpack/rules.h"
@@ -18,6 +21,7 @@ namespace layline {
 namespace {
 
 constexpr std::string_view kZipMagic = "PK";
+constexpr std::string_view kTosaMagic = "TOSA";
 constexpr std::string_view kImportStage = "import";
 constexpr std::string_view kDelegate = "delegate";
 
@@ -38,6 +42,9 @@ std::vector<Graph> load(const std::string& path, int64_t& permutes_in_model) {
     }
     return graphs;
   }
+  // A flatbuffer's file identifier stands at byte 4.
+  if (bytes.size() > 8 && bytes.substr(4, 4) == kTosaMagic)
+    throw UserError("'{}' is a compiled TOSA program, which Arm's tools read", path);
   graphs.push_back(parse_graph(bytes, path));
   for (const Node* node : graphs[0]) permutes_in_model += moves_data(*node);
   return graphs;
@@ -71,9 +78,47 @@ void prove(Compiled& compiled) {
   permutes.lower_bound_bytes = permutes.optimal ? permutes.bytes : 0;
 }
 
+/// A target: what passes ask of it, and the program it makes of their results.
+struct Target {
+  std::string_view name;
+  TargetRules (*rules)(const CompileOptions& options);
+  void (*lower)(const std::vector<Graph>& graphs, const CompileOptions& options,
+                Compiled& compiled);
+  void (*write)(const Compiled& compiled, ByteSink& sink);
+  /// Tells where every node of the final graph runs.
+  void (*add_final_nodes)(const Graph& graph, const CompileOptions& options,
+                          std::vector<FinalNode>& nodes);
+};
+
+bool delegates(const CompileOptions& options) {
+  return std::ranges::find(options.disabled_passes, kDelegate) == options.disabled_passes.end();
+}
+
+TargetRules xnnpack_rules(const CompileOptions& options) {
+  TargetRules rules = options.profile.empty()
+                          ? xnnpack::rules()
+                          : xnnpack::rules(xnnpack::load_profile(options.profile));
+  if (!delegates(options)) rules.legalise = legalise_for_kernels;
+  return rules;
+}
+
+TargetRules tosa_rules(const CompileOptions& options) {
+  if (!options.profile.empty())
+    throw UserError("--profile {}: profiles are measured for xnnpack; tosa has costs of its own",
+                    options.profile);
+  if (!delegates(options)) throw UserError("--disable delegate: a TOSA program has no delegates");
+  return tosa::rules();
+}
+
+FinalNode final_node(const Node& node, std::string where) {
+  return {node.result()->name(), node.origin(), std::string(name(node.op())),
+          to_string(node.result()->type()), std::move(where)};
+}
+
 /// Where every node of the final graph runs, and why not in a delegate.
-void add_final_nodes(const Graph& graph, bool delegate, std::vector<FinalNode>& nodes) {
-  const xnnpack::Partition partition = xnnpack::partition(graph, delegate);
+void add_xnnpack_nodes(const Graph& graph, const CompileOptions& options,
+                       std::vector<FinalNode>& nodes) {
+  const xnnpack::Partition partition = xnnpack::partition(graph, delegates(options));
   for (const xnnpack::Part& part : partition.parts) {
     for (const Node* node : part.nodes) {
       std::string where = "runs in an XNNPACK delegate";
@@ -84,10 +129,36 @@ void add_final_nodes(const Graph& graph, bool delegate, std::vector<FinalNode>& 
             "runs on a kernel outside delegates: {}",
             refused == partition.refused.end() ? "not worth a delegate of its own" : refused->why);
       }
-      nodes.push_back({node->result()->name(), node->origin(), std::string(name(node->op())),
-                       to_string(node->result()->type()), std::move(where)});
+      nodes.push_back(final_node(*node, std::move(where)));
     }
   }
+}
+
+void add_tosa_nodes(const Graph& graph, const CompileOptions&, std::vector<FinalNode>& nodes) {
+  for (const Node* node : graph)
+    if (!node->is(Op::constant)) nodes.push_back(final_node(*node, "is written as TOSA operators"));
+}
+
+constexpr Target kTargets[] = {
+    {"xnnpack", xnnpack_rules,
+     [](const std::vector<Graph>& graphs, const CompileOptions& options, Compiled& compiled) {
+       compiled.program = xnnpack::lower(graphs, compiled.report, delegates(options));
+     },
+     [](const Compiled& compiled, ByteSink& sink) { pte::write_program(compiled.program, sink); },
+     add_xnnpack_nodes},
+    {"tosa", tosa_rules,
+     [](const std::vector<Graph>& graphs, const CompileOptions&, Compiled& compiled) {
+       compiled.tosa = tosa::lower(graphs, compiled.report);
+     },
+     [](const Compiled& compiled, ByteSink& sink) { tosa::write_program(compiled.tosa, sink); },
+     add_tosa_nodes},
+};
+
+const Target& find_target(const std::string& name) {
+  const auto* found = std::ranges::find(kTargets, name, &Target::name);
+  if (found == std::end(kTargets))
+    throw UserError("there is no target `{}`; there are {}", name, fmt::join(targets(), " and "));
+  return *found;
 }
 
 }  // namespace
@@ -99,6 +170,16 @@ std::vector<std::string> disableable() {
   return names;
 }
 
+std::vector<std::string> targets() {
+  std::vector<std::string> names;
+  for (const Target& target : kTargets) names.emplace_back(target.name);
+  return names;
+}
+
+void write_program(const Compiled& compiled, ByteSink& sink) {
+  find_target(compiled.report.target).write(compiled, sink);
+}
+
 std::vector<std::string> stages() {
   std::vector<std::string> names = {std::string(kImportStage)};
   for (const Pass& pass : all_passes()) names.emplace_back(pass.name);
@@ -107,8 +188,7 @@ std::vector<std::string> stages() {
 
 Compiled compile(const std::string& model, const CompileOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  if (options.target != "xnnpack")
-    throw UserError("there is no target `{}`; there is xnnpack", options.target);
+  const Target& target = find_target(options.target);
   Compiled compiled;
   compiled.report.version = LAYLINE_VERSION;
   compiled.report.model = model;
@@ -123,12 +203,9 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
   permutes.implied -= permutes.source;
 
   PipelineOptions pipeline;
-  pipeline.target = options.profile.empty()
-                        ? xnnpack::rules()
-                        : xnnpack::rules(xnnpack::load_profile(options.profile));
+  pipeline.target = target.rules(options);
   pipeline.disabled = options.disabled_passes;
-  const bool delegate = std::erase(pipeline.disabled, kDelegate) == 0;
-  if (!delegate) pipeline.target.legalise = legalise_for_kernels;
+  std::erase(pipeline.disabled, kDelegate);
   pipeline.validate = options.verify;
   pipeline.explain = options.explain;
   const bool stop_at_import = options.emit == kImportStage;
@@ -142,9 +219,9 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
     compiled.text = text_of(graphs);
     return compiled;
   }
-  compiled.program = xnnpack::lower(graphs, compiled.report, delegate);
+  target.lower(graphs, options, compiled);
   if (options.explain)
-    for (const Graph& graph : graphs) add_final_nodes(graph, delegate, compiled.nodes);
+    for (const Graph& graph : graphs) target.add_final_nodes(graph, options, compiled.nodes);
   prove(compiled);
   compiled.report.compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -8,6 +8,7 @@
 
 #include "pte/program.h"
 #include "report/report.h"
+#include "targets/tosa/program.h"
 #include "transforms/pipeline.h"
 
 namespace layline {
@@ -41,7 +42,8 @@ struct FinalNode {
 };
 
 struct Compiled {
-  pte::Program program;
+  pte::Program program;  // for xnnpack
+  tosa::Program tosa;    // for tosa
   Report report;
   std::string text;                       // with CompileOptions::emit
   std::vector<Explanation> explanations;  // with CompileOptions::explain
@@ -55,6 +57,11 @@ Compiled compile(const std::string& model, const CompileOptions& options);
 /// What CompileOptions::disabled_passes may name: each pass, and "delegate", without which everything runs
 /// on the runtime's own kernels.
 std::vector<std::string> disableable();
+/// Writes the program, in the format of its target.
+void write_program(const Compiled& compiled, ByteSink& sink);
+
+/// Names of the targets.
+std::vector<std::string> targets();
 
 /// The stages that CompileOptions::emit names, in order: "import", then each pass.
 std::vector<std::string> stages();

@@ -47,7 +47,7 @@ Value* rewrite(const Builder& build, const Node& node, std::span<const Rule> rul
   if (Value* constant = computed(build, node)) return constant;
   if (Value* replacement = with_fewer_axes(build, node)) return replacement;
   for (const Rule& rule : rules)
-    if (rule.op == node.op())
+    if (!rule.op || rule.op == node.op())
       if (Value* replacement = rule.rewrite(build, node)) return replacement;
   return unfuse_clamp(build, node);
 }

@@ -2,6 +2,7 @@
 // still checked by evaluation.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -10,7 +11,7 @@
 namespace layline::rewrites {
 
 struct Rule {
-  Op op;
+  std::optional<Op> op;  // nothing for any op
   /// The value to use instead of the node's result; null if the rule does not apply.
   Value* (*rewrite)(const Builder& build, const Node& node);
 };

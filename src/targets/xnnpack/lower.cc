@@ -8,6 +8,7 @@
 #include "pte/arena.h"
 #include "pte/io_names.h"
 #include "targets/kernel_calls.h"
+#include "targets/ledger.h"
 #include "targets/xnnpack/delegate_builder.h"
 #include "targets/xnnpack/kernels.h"
 #include "targets/xnnpack/partition.h"
@@ -41,44 +42,6 @@ void check_static(const Graph& graph) {
           "input `{}` is {}: dynamic shapes are not supported yet; export the model "
           "without dynamic_shapes",
           input.name, to_string(input.value->type()));
-}
-
-BoundaryTensor describe_boundary(const std::string& name, const Value* value,
-                                 const std::vector<int>& dim_order) {
-  BoundaryTensor tensor{name, std::string(layline::name(value->dtype())), {}, dim_order};
-  tensor.shape.resize(dim_order.size());
-  for (size_t i = 0; i < dim_order.size(); ++i)
-    tensor.shape[static_cast<size_t>(dim_order[i])] = to_string(value->shape()[i]);
-  return tensor;
-}
-
-int64_t bytes_of(const Value* value) { return static_cast<int64_t>(byte_count(value->type())); }
-
-/// What stands on both sides of a value: the ops that fix the order it is in.
-std::vector<std::string> neighbours(const Node& node) {
-  std::vector<std::string> names;
-  const Value* from = node.operand(0);
-  names.push_back(from->def() ? describe(*from->def()) : "the input " + from->name());
-  for (const Use& use : node.result()->uses()) names.push_back(describe(*use.user));
-  if (node.result()->output_uses() > 0) names.push_back("the output " + node.result()->name());
-  return names;
-}
-
-/// Counts what the emitted program moves.
-void count_moves(const Node& node, Report& report) {
-  const int64_t bytes = bytes_of(node.result());
-  auto count = [&](Moves& moves) {
-    ++moves.count;
-    moves.bytes += bytes;
-  };
-  if (node.is(Op::slice)) count(report.slices);
-  if (node.is(Op::concat)) count(report.concats);
-  if (node.is(Op::expand)) count(report.copies);
-  if (!node.is(Op::relayout) || node.attrs<RelayoutAttrs>().relayout.is_view()) return;
-  ++report.permutes.final;
-  report.permutes.bytes += bytes;
-  report.permutes.survivors.push_back(
-      {describe(node), to_string(node.attrs<RelayoutAttrs>().relayout), bytes, neighbours(node)});
 }
 
 class Lowering {

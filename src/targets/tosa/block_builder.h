@@ -1,0 +1,93 @@
+// Builds a TOSA block: values of the IR on one side, named tensors on the other.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ir/graph.h"
+#include "targets/tosa/program.h"
+
+namespace layline::tosa {
+
+/// The element type that stands for an IR dtype; nothing for one that TOSA has not. 64-bit integers
+/// are INT32: they are indices and counts, and constants are checked.
+std::optional<fb::DType> element_type(DType dtype);
+
+class BlockBuilder {
+ public:
+  explicit BlockBuilder(const Graph& graph);
+
+  /// The tensor of an operand, in the operand's shape or in another of as many elements. A constant
+  /// is defined when it is first read; a view of a tensor is one RESHAPE of it.
+  std::string in(const Node& node, int operand);
+  std::string in(const Node& node, int operand, const Shape& shape);
+  /// A constant that the graph does not have, or has in another order.
+  std::string constant(const Node& node, std::string_view role, const Constant& data);
+  /// One element of shape [1] or of as many unit axes as `rank` says.
+  std::string scalar(DType dtype, double value, size_t rank = 1);
+  std::string shape(std::vector<int64_t> values);
+
+  /// The operator that `attribute` belongs to, as one of several that make up the node.
+  template <typename Attribute>
+  std::string step(const Node& node, Attribute attribute, std::vector<std::string> inputs,
+                   DType dtype, const Shape& shape) {
+    return add(node, united(std::move(attribute)), std::move(inputs), dtype, shape, nullptr);
+  }
+  /// The operator that gives the node's result, in its shape or in one of as many elements.
+  template <typename Attribute>
+  void result(const Node& node, Attribute attribute, std::vector<std::string> inputs) {
+    result(node, std::move(attribute), std::move(inputs), node.result()->shape());
+  }
+  template <typename Attribute>
+  void result(const Node& node, Attribute attribute, std::vector<std::string> inputs,
+              const Shape& shape) {
+    define(node.result(),
+           add(node, united(std::move(attribute)), std::move(inputs), node.result()->dtype(), shape,
+               node.result()),
+           shape);
+  }
+  /// The node's result is its operand, at most in another shape.
+  void forward(const Node& node);
+
+  /// Adds the outputs; call it last. The names are those of the graph, made unique among tensors.
+  Program finish();
+
+ private:
+  struct Held {
+    std::string tensor;
+    Shape shape;  // of the tensor; the value may be a view of it
+  };
+
+  template <typename Attribute>
+  static fb::AttributeUnion united(Attribute attribute) {
+    fb::AttributeUnion result;
+    result.Set(std::move(attribute));
+    return result;
+  }
+  std::string add(const Node& node, fb::AttributeUnion attribute, std::vector<std::string> inputs,
+                  DType dtype, const Shape& shape, const Value* result);
+  std::string add_constant(const std::string& name, const Constant& data);
+  void define(const Value* value, std::string tensor, const Shape& shape);
+  std::string reshaped(const std::string& tensor, DType dtype, const Shape& shape,
+                       const std::string& name);
+  std::string unique(std::string name);
+
+  const Graph& graph_;
+  Program program_;
+  std::unordered_set<std::string> names_;
+  std::unordered_map<std::string, int> name_counts_;
+  std::unordered_map<const Value*, std::string> output_names_;  // of values that leave as they are
+  std::vector<std::string> outputs_;                            // one for each output of the graph
+  std::unordered_map<const Value*, Held> values_;
+  std::map<std::pair<std::string, Shape>, std::string> views_;
+  std::map<std::pair<const Value*, Shape>, std::string> constants_;
+  std::map<std::tuple<DType, double, size_t>, std::string> scalars_;
+  std::map<std::vector<int64_t>, std::string> shapes_;
+};
+
+std::vector<int32_t> dims(const Shape& shape);
+
+}  // namespace layline::tosa

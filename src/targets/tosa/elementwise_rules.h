@@ -1,0 +1,35 @@
+// Elementwise functions in terms of those that TOSA has. Each rule gives the value to use instead
+// of the node's result, or null if it does not apply.
+#pragma once
+
+#include "ir/builder.h"
+
+namespace layline::tosa {
+
+/// The whole number that is the exponent of a pow of floats; nothing if it is another one, or not
+/// known.
+std::optional<int64_t> whole_exponent(const Node& node);
+
+Value* quotient(const Builder& build, const Node& node);
+Value* floored_quotient(const Builder& build, const Node& node);
+Value* remainder(const Builder& build, const Node& node);
+Value* remainder_of_magnitudes(const Builder& build, const Node& node);
+Value* power(const Builder& build, const Node& node);
+Value* atan(const Builder& build, const Node& node);
+Value* prelu(const Builder& build, const Node& node);
+Value* expm1(const Builder& build, const Node& node);
+Value* log1p(const Builder& build, const Node& node);
+Value* square_root(const Builder& build, const Node& node);
+Value* round(const Builder& build, const Node& node);
+Value* trunc(const Builder& build, const Node& node);
+Value* whole_number(const Builder& build, const Node& node);
+Value* square(const Builder& build, const Node& node);
+Value* sign(const Builder& build, const Node& node);
+Value* hardswish(const Builder& build, const Node& node);
+Value* gelu_erf(const Builder& build, const Node& node);
+Value* elu(const Builder& build, const Node& node);
+Value* leaky_relu(const Builder& build, const Node& node);
+Value* integer_clamp(const Builder& build, const Node& node);
+Value* convert_by_integers(const Builder& build, const Node& node);
+
+}  // namespace layline::tosa

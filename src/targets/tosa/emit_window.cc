@@ -1,0 +1,159 @@
+// Contractions, pools and resampling. Weights and activations are channels-last in the IR already:
+// no axis is remapped here, but for the filters of depthwise convolutions, which are constants.
+#include <array>
+
+#include "targets/tosa/kernels.h"
+#include "targets/tosa/resize_scale.h"
+
+namespace layline::tosa {
+namespace {
+
+std::vector<int32_t> ints(const Ints& values) { return {values.begin(), values.end()}; }
+
+/// [before, after] of each axis.
+std::vector<int32_t> pads(const Ints& low, const Ints& high) {
+  std::vector<int32_t> result;
+  for (size_t i = 0; i < low.size(); ++i) {
+    result.push_back(static_cast<int32_t>(low[i]));
+    result.push_back(static_cast<int32_t>(high[i]));
+  }
+  return result;
+}
+
+constexpr fb::DType kAccumulator = fb::DType::FP32;
+
+std::string bias(BlockBuilder& block, const Node& node) {
+  return node.operand_count() > 2 ? block.in(node, 2) : block.scalar(node.result()->dtype(), 0);
+}
+
+template <typename Attribute>
+Attribute conv_attribute(const Node& node) {
+  const auto& attrs = node.attrs<ConvAttrs>();
+  Attribute attribute;
+  attribute.pad = pads(attrs.low, attrs.high);
+  attribute.stride = ints(attrs.stride);
+  attribute.dilation = ints(attrs.dilation);
+  attribute.acc_type = kAccumulator;
+  return attribute;
+}
+
+std::vector<std::string> with_zero_points(BlockBuilder& block, const Node& node,
+                                          std::vector<std::string> operands) {
+  operands.push_back(block.scalar(node.operand(0)->dtype(), 0));
+  operands.push_back(block.scalar(node.operand(1)->dtype(), 0));
+  return operands;
+}
+
+/// [C M, h, w, 1] to [h, w, C, M].
+std::string depthwise_filter(BlockBuilder& block, const Node& node) {
+  static constexpr std::array<int, 4> kChannelsLast = {1, 2, 0, 3};
+  const Constant& filter = *constant_of(node.operand(1));
+  const Constant moved = filter.relaid(Relayout::permute(filter.shape(), kChannelsLast));
+  const Dim channels = node.operand(0)->shape().back();
+  const Shape shape = {moved.shape()[0], moved.shape()[1], channels,
+                       *divide(moved.shape()[2], channels)};
+  return block.constant(node, "weight", moved.relaid(Relayout::view(moved.shape(), shape)));
+}
+
+}  // namespace
+
+/// A 1x1 convolution over the rows.
+void emit_linear(BlockBuilder& block, const Node& node) {
+  const Shape& x = node.operand(0)->shape();
+  const Shape& weight = node.operand(1)->shape();
+  const Dim rows = product(std::span(x).first(x.size() - 1));
+  fb::Conv2dAttributeT attribute;
+  attribute.pad = {0, 0, 0, 0};
+  attribute.stride = {1, 1};
+  attribute.dilation = {1, 1};
+  attribute.acc_type = kAccumulator;
+  block.result(
+      node, std::move(attribute),
+      with_zero_points(block, node,
+                       {block.in(node, 0, {1, rows, 1, x.back()}),
+                        block.in(node, 1, {weight[0], 1, 1, weight[1]}), bias(block, node)}),
+      {1, rows, 1, weight[0]});
+}
+
+void emit_matmul(BlockBuilder& block, const Node& node) {
+  block.result(node, fb::MatMulAttributeT{},
+               with_zero_points(block, node, {block.in(node, 0), block.in(node, 1)}));
+}
+
+void emit_conv(BlockBuilder& block, const Node& node) {
+  const bool depthwise = node.attrs<ConvAttrs>().groups > 1;
+  std::vector<std::string> operands = with_zero_points(
+      block, node,
+      {block.in(node, 0), depthwise ? depthwise_filter(block, node) : block.in(node, 1),
+       bias(block, node)});
+  if (depthwise)
+    block.result(node, conv_attribute<fb::DepthwiseConv2dAttributeT>(node), std::move(operands));
+  else if (node.operand(0)->shape().size() == 5)
+    block.result(node, conv_attribute<fb::Conv3dAttributeT>(node), std::move(operands));
+  else
+    block.result(node, conv_attribute<fb::Conv2dAttributeT>(node), std::move(operands));
+}
+
+/// out_pad extends the full result, where low and high crop it.
+void emit_conv_transpose(BlockBuilder& block, const Node& node) {
+  const auto& attrs = node.attrs<ConvTransposeAttrs>();
+  Ints before, after;
+  for (size_t i = 0; i < 2; ++i) {
+    before.push_back(-attrs.low[i]);
+    after.push_back(attrs.extra[i] - attrs.high[i]);
+  }
+  fb::TransposeConv2dAttributeT attribute;
+  attribute.out_pad = pads(before, after);
+  attribute.stride = ints(attrs.stride);
+  attribute.acc_type = kAccumulator;
+  block.result(
+      node, std::move(attribute),
+      with_zero_points(block, node, {block.in(node, 0), block.in(node, 1), bias(block, node)}));
+}
+
+void emit_max_pool(BlockBuilder& block, const Node& node) {
+  const auto& attrs = node.attrs<PoolAttrs>();
+  fb::MaxPool2dAttributeT attribute;
+  attribute.kernel = ints(attrs.kernel);
+  attribute.stride = ints(attrs.stride);
+  attribute.pad = pads(attrs.low, attrs.high);
+  attribute.nan_mode = fb::NanPropagationMode::PROPAGATE;
+  block.result(node, std::move(attribute), {block.in(node, 0)});
+}
+
+void emit_avg_pool(BlockBuilder& block, const Node& node) {
+  const auto& attrs = node.attrs<PoolAttrs>();
+  fb::AvgPool2dAttributeT attribute;
+  attribute.kernel = ints(attrs.kernel);
+  attribute.stride = ints(attrs.stride);
+  attribute.pad = pads(attrs.low, attrs.high);
+  attribute.acc_type = kAccumulator;
+  const std::string zero = block.scalar(node.result()->dtype(), 0);
+  block.result(node, std::move(attribute), {block.in(node, 0), zero, zero});
+}
+
+void emit_resize(BlockBuilder& block, const Node& node) {
+  const auto& attrs = node.attrs<ResizeAttrs>();
+  const Shape& in = node.operand(0)->shape();
+  const ResizeScale y = *resize_scale(attrs, 0, in[1].value()),
+                    x = *resize_scale(attrs, 1, in[2].value());
+  fb::ResizeAttributeT attribute;
+  attribute.mode =
+      attrs.mode == ResizeMode::nearest ? fb::ResizeMode::NEAREST : fb::ResizeMode::BILINEAR;
+  block.result(
+      node, std::move(attribute),
+      {block.in(node, 0), block.shape({y.numerator, y.denominator, x.numerator, x.denominator}),
+       block.shape({y.offset, x.offset}), block.shape({y.border, x.border})});
+}
+
+/// ARGMAX drops the axis.
+void emit_argmax(BlockBuilder& block, const Node& node) {
+  fb::ArgMaxAttributeT attribute;
+  attribute.axis = static_cast<int32_t>(node.attrs<AxisAttrs>().axis);
+  attribute.nan_mode = fb::NanPropagationMode::PROPAGATE;
+  Shape shape = node.result()->shape();
+  shape.erase(shape.begin() + attribute.axis);
+  block.result(node, std::move(attribute), {block.in(node, 0)}, shape);
+}
+
+}  // namespace layline::tosa

@@ -1,0 +1,74 @@
+#include "targets/tosa/lower.h"
+
+#include "base/error.h"
+#include "targets/ledger.h"
+#include "targets/tosa/block_builder.h"
+#include "targets/tosa/kernels.h"
+
+namespace layline::tosa {
+namespace {
+
+/// What TOSA cannot express is refused here, all of it at once.
+void preflight(const Graph& graph) {
+  std::vector<std::string> problems;
+  for (const GraphInput& input : graph.inputs())
+    if (input.value)
+      if (const std::string why = refusal(input.value); !why.empty())
+        problems.push_back(fmt::format("the input {}: {}", input.name, why));
+  for (const Node* node : graph) {
+    if (node->is(Op::constant)) continue;
+    if (const std::string why = refusal(*node); !why.empty())
+      problems.push_back(fmt::format("{} at {}: {}", name(node->op()), describe(*node), why));
+  }
+  for (const GraphOutput& output : graph.outputs())
+    if (output.value)
+      if (const std::string why = refusal(output.value); !why.empty())
+        problems.push_back(fmt::format("the output {}: {}", output.name, why));
+  if (problems.empty()) return;
+  throw UserError("cannot be expressed in TOSA 1.0: {}; leave it out of the exported model",
+                  fmt::join(problems, "; "));
+}
+
+/// 64-bit integers are held in 32 bits.
+BoundaryTensor boundary(const std::string& name, const Value* value,
+                        const std::vector<int>& dim_order) {
+  BoundaryTensor tensor = describe_boundary(name, value, dim_order);
+  if (value->dtype() == DType::i64) tensor.dtype = layline::name(DType::i32);
+  return tensor;
+}
+
+}  // namespace
+
+Program lower(const std::vector<Graph>& graphs, Report& report) {
+  if (graphs.size() != 1)
+    throw UserError(
+        "the model has {} methods and a TOSA file holds one graph; export each method "
+        "as a model of its own",
+        graphs.size());
+  const Graph& graph = graphs[0];
+  preflight(graph);
+  BlockBuilder block(graph);
+  for (const Node* node : graph) {
+    if (node->is(Op::constant)) continue;
+    find_kernel(node->op())->emit(block, *node);
+    count_moves(*node, report);
+    ++report.ops;
+  }
+  Program program = block.finish();
+
+  size_t input_index = 0, output_index = 0;
+  for (const GraphInput& input : graph.inputs())
+    if (input.value)
+      report.inputs.push_back(
+          boundary(program.inputs[input_index++], input.value, input.dim_order));
+  for (const GraphOutput& output : graph.outputs())
+    if (output.value)
+      report.outputs.push_back(
+          boundary(program.outputs[output_index++], output.value, output.dim_order));
+  for (const NamedTensor& tensor : program.tensors)
+    if (tensor.data) report.constant_bytes += static_cast<int64_t>(tensor.data->byte_count());
+  report.methods.push_back(graph.name());
+  return program;
+}
+
+}  // namespace layline::tosa

@@ -1,0 +1,16 @@
+// From a legalised graph to a TOSA program.
+#pragma once
+
+#include <vector>
+
+#include "ir/graph.h"
+#include "report/report.h"
+#include "targets/tosa/program.h"
+
+namespace layline::tosa {
+
+/// TOSA holds one graph: a model with several methods is refused. Adds to `report` what the program
+/// contains. Throws UserError, naming every node at once, if TOSA cannot express something.
+Program lower(const std::vector<Graph>& graphs, Report& report);
+
+}  // namespace layline::tosa

@@ -1,0 +1,47 @@
+#include "targets/tosa/rules.h"
+
+#include <numeric>
+
+#include "targets/rewrites/rank.h"
+#include "targets/tosa/legalise.h"
+
+namespace layline::tosa {
+namespace {
+
+/// MATMUL reads b as [N, C, W]: transposed it is moved first, unless it is a constant.
+Cost matmul_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves) {
+  if (!std::get<MatmulAttrs>(order.attributes).transpose_b) return {};
+  // The operands of the node in this order: swapped, b is what the node has as its first.
+  const int b = order.swapped ? 0 : 1;
+  if (constant_of(node.operand(b))) return {};
+  const Shape& shape = order.operands[static_cast<size_t>(b)].target();
+  std::vector<int> permutation(shape.size());
+  std::iota(permutation.begin(), permutation.end(), 0);
+  std::swap(permutation[shape.size() - 1], permutation[shape.size() - 2]);
+  return move_cost(moves, Relayout::permute(shape, permutation), node.result()->dtype());
+}
+
+Cost node_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves) {
+  return node.is(Op::matmul) ? matmul_cost(node, order, moves) : Cost{};
+}
+
+}  // namespace
+
+/// Costs of no device in particular. A TRANSPOSE reads and writes memory and costs by the byte; as
+/// many bytes as an NPU moves while it starts an operator are charged for each. Whatever keeps the
+/// bytes in place is free, and slices and concatenations cost the same in every order.
+TargetRules rules() {
+  TargetRules rules;
+  rules.legalise = legalise;
+  rules.orders.most_axes = rewrites::kMostAxes;
+  rules.orders.node_cost = node_cost;
+  MoveCosts& moves = rules.orders.moves;
+  moves.call_ps = 1'000'000;
+  moves.byte_ps = 1'000;
+  moves.write_ps = 0;
+  moves.permute = moves.slice = moves.concat = {{{1, 0}}};
+  moves.most_factors = rewrites::kMostAxes;
+  return rules;
+}
+
+}  // namespace layline::tosa

@@ -1,0 +1,276 @@
+#include "targets/tosa/window_rules.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "ir/evaluate.h"
+#include "ir/tensor.h"
+#include "targets/rewrites/window.h"
+
+namespace layline::tosa {
+namespace {
+
+Dim product_of(const Shape& shape, size_t first, size_t last) {
+  return product(std::span(shape).subspan(first, last - first));
+}
+
+Value* padded(const Builder& build, Value* x, size_t axis, int64_t low, int64_t high,
+              double value = 0) {
+  if (low == 0 && high == 0) return x;
+  PadAttrs pad{Ints(x->shape().size(), 0), Ints(x->shape().size(), 0), PadMode::constant, value};
+  pad.low[axis] = low;
+  pad.high[axis] = high;
+  return build.add(Op::pad, {x}, std::move(pad));
+}
+
+/// Windows that end before the padded operand does leave a rest that none of them reads: less
+/// padding after it, and then less operand. Returns whether there is one.
+template <typename Attrs>
+bool trim(const Builder& build, Value*& x, Attrs& attrs, const Ints& kernel) {
+  bool changed = false;
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    int64_t size = x->shape()[i + 1].value();
+    const int64_t reach = (kernel[i] - 1) * attrs.dilation[i] + 1;
+    const int64_t rest = (size + attrs.low[i] + attrs.high[i] - reach) % attrs.stride[i];
+    if (rest == 0) continue;
+    changed = true;
+    const int64_t from_padding = std::min(rest, attrs.high[i]);
+    attrs.high[i] -= from_padding;
+    if (size <= rest - from_padding) {  // no window reads anything but zeros
+      x = padded(build, x, i + 1, attrs.low[i], 0);
+      size += std::exchange(attrs.low[i], 0);
+    }
+    x = build.slice(x, static_cast<int64_t>(i) + 1, 0, size - (rest - from_padding));
+  }
+  return changed;
+}
+
+std::vector<Value*> operands_of(const Node& node) {
+  return {node.operands().begin(), node.operands().end()};
+}
+
+/// The convolution of each group on its own, channels-last throughout: slices and a concatenation
+/// along the channels, and no permute.
+template <typename Attrs>
+Value* by_groups(const Builder& build, const Node& node) {
+  Attrs attrs = node.attrs<Attrs>();
+  const int64_t groups = attrs.groups;
+  if (groups == 1) return nullptr;
+  attrs.groups = 1;
+  const auto last = static_cast<int64_t>(node.operand(0)->shape().size()) - 1;
+  const int64_t inputs = node.operand(0)->shape().back().value() / groups;
+  const int64_t outputs = node.operand(1)->shape()[0].value() / groups;
+  std::vector<Value*> parts;
+  for (int64_t g = 0; g < groups; ++g) {
+    std::vector<Value*> operands = {build.slice(node.operand(0), last, g * inputs, inputs),
+                                    build.slice(node.operand(1), 0, g * outputs, outputs)};
+    if (node.operand_count() > 2)
+      operands.push_back(build.slice(node.operand(2), 0, g * outputs, outputs));
+    parts.push_back(build.add(node.op(), std::move(operands), attrs));
+  }
+  return build.concat(std::move(parts), last);
+}
+
+/// x with stride - 1 zeros between neighbours of a spatial axis.
+Value* spread(const Builder& build, Value* x, size_t axis, int64_t stride) {
+  if (stride == 1) return x;
+  Shape shape = x->shape();
+  const Dim outer = product_of(shape, 0, axis + 1),
+            inner = product_of(shape, axis + 1, shape.size());
+  x = padded(build, build.view(x, {outer, 1, inner}), 1, 0, stride - 1);
+  const int64_t length = shape[axis].value();
+  shape[axis] = length * stride;
+  x = build.view(x, shape);
+  return build.slice(x, static_cast<int64_t>(axis), 0, (length - 1) * stride + 1);
+}
+
+/// A transposed convolution is a convolution of the spread operand with the reversed kernel: for
+/// what TRANSPOSE_CONV2D has not, dilation, depth and depthwise filters.
+Value* transposed_as_conv(const Builder& build, const Node& node) {
+  const auto& attrs = node.attrs<ConvTransposeAttrs>();
+  const Shape& weight = node.operand(1)->shape();
+  ConvAttrs conv;
+  conv.groups = attrs.groups;
+  conv.bounds = attrs.bounds;
+  conv.dilation = attrs.dilation;
+  Value* x = node.operand(0);
+  AxesAttrs reversed;
+  for (size_t i = 0; i < attrs.stride.size(); ++i) {
+    const auto axis = static_cast<int64_t>(i) + 1;
+    reversed.axes.push_back(axis);
+    x = spread(build, x, i + 1, attrs.stride[i]);
+    const int64_t reach = (weight[i + 1].value() - 1) * attrs.dilation[i];
+    const int64_t low = reach - attrs.low[i], high = reach - attrs.high[i] + attrs.extra[i];
+    const int64_t size = x->shape()[i + 1].value();
+    const int64_t cut_low = std::max<int64_t>(-low, 0), cut_high = std::max<int64_t>(-high, 0);
+    x = build.slice(x, axis, cut_low, size - cut_low - cut_high);
+    conv.stride.push_back(1);
+    conv.low.push_back(std::max<int64_t>(low, 0));
+    conv.high.push_back(std::max<int64_t>(high, 0));
+  }
+  std::vector<Value*> operands = operands_of(node);
+  operands[0] = x;
+  operands[1] = build.add(Op::flip, {operands[1]}, std::move(reversed));
+  return build.add(Op::conv, std::move(operands), std::move(conv));
+}
+
+/// The full result, and what is wanted of it.
+Value* crop_apart(const Builder& build, const Node& node) {
+  ConvTransposeAttrs attrs = node.attrs<ConvTransposeAttrs>();
+  const Ints low = std::exchange(attrs.low, Ints(attrs.low.size(), 0));
+  attrs.high = Ints(attrs.high.size(), 0);
+  Value* y = build.add(Op::conv_transpose, operands_of(node), std::move(attrs));
+  for (size_t i = 0; i < low.size(); ++i)
+    y = build.slice(y, static_cast<int64_t>(i) + 1, low[i], node.result()->shape()[i + 1]);
+  return y;
+}
+
+/// Maxima axis by axis, of the elements that each tap of the window sees.
+Value* dilated_max_pool(const Builder& build, const Node& node) {
+  const auto& attrs = node.attrs<PoolAttrs>();
+  Value* x = node.operand(0);
+  for (size_t i = 0; i < attrs.kernel.size(); ++i) {
+    x = padded(build, x, i + 1, attrs.low[i], attrs.high[i],
+               -std::numeric_limits<double>::infinity());
+    Value* most = nullptr;
+    for (int64_t tap = 0; tap < attrs.kernel[i]; ++tap) {
+      Value* seen = build.slice(x, static_cast<int64_t>(i) + 1, tap * attrs.dilation[i],
+                                node.result()->shape()[i + 1], attrs.stride[i]);
+      most = most ? build.binary(Op::maximum, most, seen) : seen;
+    }
+    x = most;
+  }
+  return attrs.bounds.unbounded() ? x : build.clamp(x, attrs.bounds.min, attrs.bounds.max);
+}
+
+Value* indices(const Builder& build, const Ints& values) {
+  Tensor tensor({DType::i32, {Dim(static_cast<int64_t>(values.size()))}});
+  for (size_t i = 0; i < values.size(); ++i) tensor.set_int(static_cast<int64_t>(i), values[i]);
+  return build.constant(Constant::owned(DType::i32, tensor.type().shape,
+                                        {tensor.bytes().begin(), tensor.bytes().end()}));
+}
+
+/// What each place of a resized axis is made of, as the evaluator resizes the places' numbers.
+std::vector<double> coordinates(const ResizeAttrs& all, size_t axis, int64_t length) {
+  ResizeAttrs attrs = all;
+  attrs.size = {attrs.size[axis], 1};
+  attrs.step = {attrs.step[axis], 1};
+  Tensor numbers({DType::f64, {1, Dim(length), 1, 1}});
+  for (int64_t i = 0; i < length; ++i) numbers.set(i, static_cast<double>(i));
+  const Tensor result = evaluate_op(Op::resize, std::span(&numbers, 1), attrs);
+  std::vector<double> values;
+  for (int64_t i = 0; i < result.count(); ++i) values.push_back(result.get(i));
+  return values;
+}
+
+/// Rows are gathered, those on both sides where it interpolates.
+Value* resized_axis(const Builder& build, Value* x, const ResizeAttrs& attrs, size_t axis) {
+  const int64_t length = x->shape()[axis + 1].value();
+  const std::vector<double> places = coordinates(attrs, axis, length);
+  Ints first, second;
+  Tensor weights({x->dtype(), {Dim(static_cast<int64_t>(places.size())), 1, 1}});
+  for (size_t i = 0; i < places.size(); ++i) {
+    first.push_back(static_cast<int64_t>(places[i]));
+    second.push_back(std::min(first.back() + 1, length - 1));
+    weights.set(static_cast<int64_t>(i), places[i] - static_cast<double>(first.back()));
+  }
+  const AxisAttrs along{static_cast<int64_t>(axis) + 1};
+  Value* low = build.add(Op::gather, {x, indices(build, first)}, along);
+  if (attrs.mode == ResizeMode::nearest) return low;
+  Value* high = build.add(Op::gather, {x, indices(build, second)}, along);
+  Value* weight = build.constant(Constant::owned(x->dtype(), weights.type().shape,
+                                                 {weights.bytes().begin(), weights.bytes().end()}));
+  if (axis == 1) weight = build.view(weight, {weight->shape()[0], 1});
+  return build.binary(Op::add, low,
+                      build.binary(Op::mul, build.binary(Op::sub, high, low), weight));
+}
+
+}  // namespace
+
+/// One batch axis, the same of both; b as [N, C, W].
+Value* matmul(const Builder& build, const Node& node) {
+  Value* a = node.operand(0);
+  Value* b = node.operand(1);
+  if (!is_float(a->dtype())) return nullptr;
+  if (node.attrs<MatmulAttrs>().transpose_b) {
+    std::vector<int> order(b->shape().size());
+    std::iota(order.begin(), order.end(), 0);
+    std::swap(order[order.size() - 1], order[order.size() - 2]);
+    return build.add(Op::matmul, {a, build.permute(b, order)}, MatmulAttrs{});
+  }
+  const Shape& result = node.result()->shape();
+  const size_t batch_axes = result.size() - 2;
+  const Dim batch = product_of(result, 0, batch_axes), rows = result[batch_axes];
+  const Dim k = a->shape().back(), n = result.back();
+  Value* y = nullptr;
+  if (product_of(b->shape(), 0, b->shape().size() - 2).is_one()) {
+    // The rows of all batches are multiplied alike.
+    y = build.add(Op::matmul, {build.view(a, {1, batch * rows, k}), build.view(b, {1, k, n})},
+                  MatmulAttrs{});
+  } else {
+    const auto batched = [&](Value* x, const Dim& height, const Dim& width) {
+      Shape shape(result.begin(), result.begin() + static_cast<std::ptrdiff_t>(batch_axes));
+      shape.push_back(height);
+      shape.push_back(width);
+      return build.view(build.expand(x, std::move(shape)), {batch, height, width});
+    };
+    y = build.add(Op::matmul, {batched(a, rows, k), batched(b, k, n)}, MatmulAttrs{});
+  }
+  return build.view(y, result);
+}
+
+Value* conv(const Builder& build, const Node& node) {
+  if (node.operand(0)->shape().size() == 3) return rewrites::legal_conv(build, node);
+  ConvAttrs attrs = node.attrs<ConvAttrs>();
+  const Shape& weight = node.operand(1)->shape();
+  Ints kernel;
+  for (size_t i = 1; i + 1 < weight.size(); ++i) kernel.push_back(weight[i].value());
+  std::vector<Value*> operands = operands_of(node);
+  if (trim(build, operands[0], attrs, kernel))
+    return build.add(Op::conv, std::move(operands), std::move(attrs));
+  // A filter that is computed at run time is not in the order of DEPTHWISE_CONV2D.
+  const bool depthwise =
+      weight.back().is_one() && weight.size() == 4 && constant_of(node.operand(1));
+  return depthwise ? nullptr : by_groups<ConvAttrs>(build, node);
+}
+
+Value* conv_transpose(const Builder& build, const Node& node) {
+  const auto& attrs = node.attrs<ConvTransposeAttrs>();
+  const Shape& weight = node.operand(1)->shape();
+  if (weight.size() == 3) return rewrites::legal_conv_transpose(build, node);
+  const bool dilated = std::ranges::any_of(attrs.dilation, [](int64_t d) { return d != 1; });
+  const bool depthwise = attrs.groups > 1 && weight.back().is_one();
+  if (dilated || depthwise || weight.size() == 5) return transposed_as_conv(build, node);
+  if (Value* y = by_groups<ConvTransposeAttrs>(build, node)) return y;
+  for (size_t i = 0; i < attrs.low.size(); ++i)
+    if (attrs.low[i] >= weight[i + 1].value() ||
+        attrs.high[i] - attrs.extra[i] >= weight[i + 1].value())
+      return crop_apart(build, node);
+  return nullptr;
+}
+
+Value* pool(const Builder& build, const Node& node) {
+  PoolAttrs attrs = node.attrs<PoolAttrs>();
+  if (attrs.kernel.size() != 2) return rewrites::legal_pool(build, node);
+  const bool dilated = std::ranges::any_of(attrs.dilation, [](int64_t d) { return d != 1; });
+  if (dilated) return node.is(Op::max_pool) ? dilated_max_pool(build, node) : nullptr;
+  Value* x = node.operand(0);
+  bool changed = false;
+  if (attrs.count_padding) {
+    for (size_t i = 0; i < 2; ++i) x = padded(build, x, i + 1, attrs.low[i], attrs.high[i]);
+    changed = x != node.operand(0);
+    attrs.low = attrs.high = {0, 0};
+  }
+  changed = trim(build, x, attrs, attrs.kernel) || changed;
+  return changed ? build.add(node.op(), {x}, std::move(attrs)) : nullptr;
+}
+
+/// What RESIZE has no scale for.
+Value* resize(const Builder& build, const Node& node) {
+  const auto& attrs = node.attrs<ResizeAttrs>();
+  return resized_axis(build, resized_axis(build, node.operand(0), attrs, 0), attrs, 1);
+}
+
+}  // namespace layline::tosa
