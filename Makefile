@@ -46,7 +46,7 @@ micro-bench: build ## build and run the micro-benchmarks
 zoo: ## export the model zoo with torch, into zoo/
 	scripts/zoo
 
-zoo-check: build ## compile and run the zoo (or MODELS="NAME..."), compare with torch
+zoo-check: build ## compile and run the zoo (or MODELS="NAME..."), compare with torch and expectations.py
 	scripts/zoo-check $(MODELS)
 
 format: ## rewrite every source file in the house style

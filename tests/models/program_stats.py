@@ -7,6 +7,7 @@ executorch package.
 """
 
 import json
+import math
 import re
 import struct
 import subprocess
@@ -46,17 +47,34 @@ def _split(program):
     return program[:flatbuffer_size], segment_base
 
 
-def _xnnpack_nodes(payload):
+def _xnnpack_graph(payload):
     offset, size = struct.unpack_from("<II", payload, 10)
-    graph = _read(XNNPACK_SCHEMA, payload[offset : offset + size])
-    return Counter(node["xnode_union_type"] for node in graph["xnodes"])
+    return _read(XNNPACK_SCHEMA, payload[offset : offset + size])
+
+
+_BYTES = {"xnn_datatype_fp32": 4, "xnn_datatype_fp16": 2, "xnn_datatype_qint32": 4}  # others: 1
+
+
+def _transposed_bytes(graph):
+    """What the XNNPACK nodes that transpose write."""
+    tensors = {}
+    for value in graph["xvalues"]:
+        tensor = value["xvalue_union"]
+        tensor = tensor.get("tensor_value", tensor)  # a quantised one holds it
+        size = _BYTES.get(tensor.get("datatype"), 1)
+        tensors[tensor.get("id_out", 0)] = math.prod(tensor.get("dims", [])) * size
+    return sum(
+        tensors[node["xnode_union"].get("output_id", 0)]
+        for node in graph["xnodes"]
+        if node["xnode_union_type"] == "XNNStaticTranspose"
+    )
 
 
 def stats(path):
     program = Path(path).read_bytes()
     flatbuffer, segment_base = _split(program)
     root = _read(PROGRAM_SCHEMA, flatbuffer)
-    delegates, kernels, nodes = 0, Counter(), Counter()
+    delegates, kernels, nodes, transposed_bytes = 0, Counter(), Counter(), 0
     for plan in root["execution_plan"]:
         for instruction in (i for chain in plan["chains"] for i in chain.get("instructions", [])):
             if instruction["instr_args_type"] == "DelegateCall":
@@ -68,12 +86,15 @@ def stats(path):
             if delegate["id"] == "XnnpackBackend":
                 segment = root["segments"][delegate["processed"].get("index", 0)]
                 start = segment_base + segment.get("offset", 0)
-                nodes += _xnnpack_nodes(program[start : start + segment["size"]])
+                graph = _xnnpack_graph(program[start : start + segment["size"]])
+                nodes += Counter(node["xnode_union_type"] for node in graph["xnodes"])
+                transposed_bytes += _transposed_bytes(graph)
     moved = sum(count for name, count in kernels.items() if _TRANSPOSE_KERNEL.search(name))
     return {
         "delegates": delegates,
         "kernels": sum(kernels.values()),
         "transposes": nodes["XNNStaticTranspose"] + moved,
+        "transposed_bytes": transposed_bytes,
         "nodes": sum(nodes.values()),
         "kernel_names": dict(sorted(kernels.items())),
     }

@@ -1,0 +1,63 @@
+"""What the models of zoo/ must become. One row for each; scripts/zoo-check checks them, and
+scripts/bench puts the transformers and hybrids into a table of their own.
+
+Convolutional networks have no row: one delegate, no portable operator, torch's outputs within 1e-5
+of the largest.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Expectation:
+    tolerance: float = 1e-5
+    delegates: int = 1
+    portable: int = 0  # kernels outside the delegates, at most; why, in the row's comment
+    permutes: int | None = None  # at most: the proven minimum where one is known
+
+
+def transformer(permutes=None, portable=0, delegates=1):
+    return Expectation(1e-4, delegates, portable, permutes)
+
+
+# XNNPACK has no gather, so a table of embeddings is read by a portable kernel; masks and positions
+# that are inputs are integers and booleans, which it does not have either.
+TRANSFORMERS = {
+    # torchvision
+    "convnext_tiny": transformer(1),
+    "swin_t": transformer(25),
+    "vit_b_16": transformer(25),
+    # timm
+    "coat_lite_tiny": transformer(),
+    "deit_tiny_patch16_224": transformer(25),
+    "edgenext_x_small": transformer(7),
+    "efficientformer_l1": transformer(),
+    "efficientvit_b0": transformer(9),
+    "fastvit_t8": transformer(1),
+    "levit_128s": transformer(25),
+    "mixer_s32_224": transformer(17),
+    "mobilevit_xs": transformer(19),
+    "poolformer_s12": transformer(1),
+    "pvt_v2_b0": transformer(),
+    "tiny_vit_5m_224": transformer(),
+    "xcit_nano_12_p16_224": transformer(),
+    # transformers
+    "bert_tiny": transformer(8, portable=1),  # embedding
+    "bert_tiny_eager": transformer(8, portable=1),  # embedding
+    "bert_tiny_masked": transformer(8, portable=7),  # embeddings, the mask
+    "clip_vision": transformer(),
+    "detr_r50": transformer(),
+    "distilbert_tiny": transformer(8, portable=1),  # embedding
+    "llama_tiny": transformer(portable=1),  # embedding
+    "llama_tiny_decode": transformer(portable=14, delegates=2),  # embedding, position, mask
+    "segformer_b0": transformer(26),
+    "t5_encoder_tiny": transformer(portable=1),  # embedding
+    "wav2vec2_tiny": transformer(),
+    "whisper_tiny_encoder": transformer(),
+    "yolos_tiny": transformer(),
+}
+
+
+def expectation(name):
+    """Of a model, or of a variant of it (NAME.VARIANT)."""
+    return TRANSFORMERS.get(name.partition(".")[0], Expectation())
