@@ -21,6 +21,7 @@ constexpr std::array kPasses = {
     Pass{"fold_relayouts", "composes and cancels relayouts", fold_relayouts},
     Pass{"merge_linears", "makes one product of several on one value", merge_linears},
     Pass{"place_layouts", "gives every op the order that moves the least data", place_layouts},
+    Pass{"recognise_gelu", "finds gelu in its written-out forms", recognise_gelu},
     Pass{"recognise_hardswish", "finds hardswish in its written-out forms", recognise_hardswish},
     Pass{"fold_affine", "folds batch norms into weights", fold_affine},
     Pass{"recognise_attention", "finds attention, its scale, masks and guards",
@@ -44,6 +45,8 @@ constexpr size_t place_of(std::string_view name) {
 // reordered. Fusions come late, since they take away structure that others look for; the target
 // then undoes what its kernels cannot have.
 using Group = std::span<const size_t>;
+// First of all, before numbers are moved about; and once, since a target may write it out again.
+constexpr size_t kRecognise[] = {place_of("fold_constants"), place_of("recognise_gelu")};
 constexpr size_t kFold[] = {place_of("dead_code"),      place_of("fold_constants"),
                             place_of("simplify"),       place_of("merge_duplicates"),
                             place_of("fold_relayouts"), place_of("recognise_hardswish"),
@@ -54,8 +57,9 @@ constexpr size_t kPlace[] = {place_of("place_layouts")};
 constexpr size_t kFusePad[] = {place_of("fuse_pad")};
 constexpr size_t kLegalise[] = {place_of("legalise")};
 constexpr size_t kFuseClamp[] = {place_of("fuse_clamp")};
-constexpr Group kSchedule[] = {kFold, kMerge, kFold, kPlace,    kFold, kFusePad,   kLegalise,
-                               kFold, kPlace, kFold, kLegalise, kFold, kFuseClamp, kLegalise};
+constexpr Group kSchedule[] = {kRecognise, kFold,     kMerge,    kFold,      kPlace,
+                               kFold,      kFusePad,  kLegalise, kFold,      kPlace,
+                               kFold,      kLegalise, kFold,     kFuseClamp, kLegalise};
 
 // Rounds are few in practice; the limit is for graphs that are simplified one op a round.
 constexpr int kMostRounds = 16;

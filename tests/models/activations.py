@@ -1,5 +1,7 @@
 """Fixtures of the activation functions, alone, in place, and after layers that may fuse them."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -48,6 +50,19 @@ class Activations(nn.Module):
             self.prelu_channels(x),
             F.gelu(x),
             F.gelu(x, approximate="tanh"),
+        )
+
+
+@case("gelu_written_out", wide(2, 3, 8), expect="erf.default tanh.default pow.Tensor_Scalar")
+class GeluWrittenOut(nn.Module):
+    """As models spell it that do not call torch's."""
+
+    def forward(self, x):
+        cubic = x + 0.044715 * torch.pow(x, 3.0)
+        return (
+            x * 0.5 * (1.0 + torch.erf(x / math.sqrt(2.0))),
+            0.5 * x * (1.0 + torch.tanh(math.sqrt(2.0 / math.pi) * cubic)),
+            0.5 * x * (1.0 + torch.tanh(x * 0.7978845608 * (1.0 + 0.044715 * x * x))),
         )
 
 

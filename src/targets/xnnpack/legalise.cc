@@ -166,10 +166,10 @@ constexpr int64_t kMostWeights = 2048;
 
 Value* weighted_sum(const Builder& build, Value* x, const Dim& rows, int64_t length,
                     double weight) {
-  return build.add(
-      Op::linear,
-      {build.view(x, {rows, length}), build.constant(filled(x->dtype(), {1, length}, weight))},
-      LinearAttrs{});
+  // Rows that are there already need no view, for which XNNPACK copies a value that others read.
+  if (x->shape().empty() || x->shape().back() != Dim(length)) x = build.view(x, {rows, length});
+  return build.add(Op::linear, {x, build.constant(filled(x->dtype(), {1, length}, weight))},
+                   LinearAttrs{});
 }
 
 int64_t largest_divisor(int64_t number, int64_t most) {
