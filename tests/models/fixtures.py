@@ -18,6 +18,7 @@ import bad_models
 import export
 import layers
 import networks
+import npu
 import operands
 import sequences
 import shapes

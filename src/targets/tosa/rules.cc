@@ -27,17 +27,17 @@ Cost node_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves)
 
 }  // namespace
 
-/// Costs of no device in particular. A TRANSPOSE reads and writes memory and costs by the byte; as
-/// many bytes as an NPU moves while it starts an operator are charged for each. Whatever keeps the
-/// bytes in place is free, and slices and concatenations cost the same in every order.
+/// Costs of no device in particular: fewer TRANSPOSEs first, unless that moves 256 KB more for
+/// each, and then fewer bytes. Whatever keeps the bytes in place is free, and slices and
+/// concatenations cost the same in every order.
 TargetRules rules() {
   TargetRules rules;
   rules.legalise = legalise;
   rules.orders.most_axes = rewrites::kMostAxes;
   rules.orders.node_cost = node_cost;
   MoveCosts& moves = rules.orders.moves;
-  moves.call_ps = 1'000'000;
   moves.byte_ps = 1'000;
+  moves.call_ps = (256 << 10) * moves.byte_ps;
   moves.write_ps = 0;
   moves.permute = moves.slice = moves.concat = {{{1, 0}}};
   moves.most_factors = rewrites::kMostAxes;
