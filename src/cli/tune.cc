@@ -279,12 +279,13 @@ MoveCosts fit(const Measurements& all) {
   return costs;
 }
 
-/// Of the permutes that the fit cannot meet exactly.
-int64_t mean_error_ps(const std::vector<Case>& cases, const MoveCosts& costs) {
-  double sum = 0;
+/// Two standard deviations of the permutes that the fit cannot meet exactly: a difference of less
+/// may as well be the model's error.
+int64_t margin_ps(const std::vector<Case>& cases, const MoveCosts& costs) {
+  double squares = 0;
   for (const Case& one : cases)
-    sum += std::abs(static_cast<double>(one.predict_ps(costs)) - one.measured_ps);
-  return std::llround(sum / static_cast<double>(cases.size()));
+    squares += std::pow(static_cast<double>(one.predict_ps(costs)) - one.measured_ps, 2);
+  return std::llround(2 * std::sqrt(squares / static_cast<double>(cases.size())));
 }
 
 std::string table(Measurements& all, const MoveCosts& costs) {
@@ -323,14 +324,15 @@ void run_tune(const TuneArguments& arguments) {
   options.threads = arguments.threads;
   options.iterations = arguments.iterations;
   measure(all, options);
-  const MoveCosts costs = fit(all);
+  MoveCosts costs = fit(all);
+  costs.margin_ps = margin_ps(all.transposes, costs);
   const xnnpack::Profile profile = {.name = std::filesystem::path(arguments.output).stem(),
                                     .cpu = cpu_name(),
                                     .runtime = "executorch " LAYLINE_EXECUTORCH_VERSION,
-                                    .margin_ps = mean_error_ps(all.transposes, costs),
                                     .moves = costs};
   file.write(xnnpack::to_json(profile));
   file.commit();
+  costs.margin_ps = 0;  // the table shows what is expected of a kernel
   write_stdout(table(all, costs) +
                fmt::format("{}: what 'layline compile --profile' takes\n", arguments.output));
 }

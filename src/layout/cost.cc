@@ -56,7 +56,8 @@ Cost move_cost(const MoveCosts& costs, const Relayout& relayout, DType dtype) {
           : transpose_ps(costs, elements, inner, factors[target_inner].coefficient());
   const int64_t calls = factors.size() > costs.most_factors ? 2 : 1;
   const int64_t bytes_ps = times(times(elements, element), costs.byte_ps);
-  return {calls * saturated(Wide{costs.call_ps} + moved_ps + bytes_ps), calls, 0, 0};
+  return {calls * saturated(Wide{costs.call_ps} + costs.margin_ps + moved_ps + bytes_ps), calls, 0,
+          0};
 }
 
 }  // namespace layline

@@ -58,10 +58,11 @@ struct RunCosts {
 /// the target. They are read and written in pieces of a row, as long as a vector or what is left of
 /// the row: short rows are what makes a transpose slow.
 struct MoveCosts {
-  int64_t call_ps = 0;  // for each permute
-  int64_t byte_ps = 0;  // for each byte that it writes
-  int64_t piece = 1;    // the elements of a piece, at most
-  int64_t read_ps = 0;  // for each piece
+  int64_t call_ps = 0;    // for each node that moves data
+  int64_t margin_ps = 0;  // what a permute must save, beyond its cost, to be worth its place
+  int64_t byte_ps = 0;    // for each byte that it writes
+  int64_t piece = 1;      // the elements of a piece, at most
+  int64_t read_ps = 0;    // for each piece
   int64_t write_ps = 4;
   int64_t matrix_ps = 0;
   RunCosts permute;

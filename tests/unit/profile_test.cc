@@ -41,13 +41,12 @@ TEST(Profile, IsReadBackAsItWasWritten) {
   EXPECT_EQ(again.name, "n");
   EXPECT_EQ(again.cpu, "c");
   EXPECT_EQ(again.runtime, "r");
-  EXPECT_EQ(again.margin_ps, 7);
+  EXPECT_EQ(again.moves.margin_ps, 7);
   EXPECT_EQ(again.moves, profile.moves);
 }
 
 TEST(Profile, TheDefaultIsValidAndWhatRulesUse) {
-  EXPECT_EQ(default_profile().moves.call_ps + default_profile().margin_ps,
-            rules().orders.moves.call_ps);
+  EXPECT_EQ(default_profile().moves, rules().orders.moves);
   EXPECT_FALSE(default_profile().name.empty());
 }
 
@@ -85,13 +84,13 @@ TEST(RunCosts, AreLinearBetweenPointsAndProportionalBeyond) {
 
 TEST(MoveCost, CountsRunsWhereTheInnermostStays) {
   const MoveCosts moves = parse_profile(kText, "p.json").moves;
-  EXPECT_EQ(permute_ps(moves, {3, 5, 4}, {1, 0, 2}), 1000 + 15 * 40);
+  EXPECT_EQ(permute_ps(moves, {3, 5, 4}, {1, 0, 2}), 1007 + 15 * 40);
 }
 
 TEST(MoveCost, CountsPiecesWhereTheInnermostMoves) {
   const MoveCosts moves = parse_profile(kText, "p.json").moves;
   // Seven matrices; 14 rows of 20 elements are read, 140 rows of 2 elements are written.
-  EXPECT_EQ(permute_ps(moves, {7, 2, 20}, {0, 2, 1}), 1000 + 14 * 3 * 1 + 140 * 10 + 7 * 100);
+  EXPECT_EQ(permute_ps(moves, {7, 2, 20}, {0, 2, 1}), 1007 + 14 * 3 * 1 + 140 * 10 + 7 * 100);
 }
 
 TEST(MoveCost, IsNothingForViewsAndNeverOverflows) {

@@ -87,7 +87,7 @@ Profile parse_profile(std::string_view json, std::string_view file) {
   profile.name = reader.string("/name");
   profile.cpu = reader.string("/cpu");
   profile.runtime = reader.string("/runtime");
-  profile.margin_ps = reader.number("/margin_ps", 0);
+  profile.moves.margin_ps = reader.number("/margin_ps", 0);
   profile.moves.call_ps = reader.number("/call_ps", 0);
   profile.moves.piece = reader.number("/transpose/piece", 1);
   profile.moves.read_ps = reader.number("/transpose/read_ps", 0);
@@ -111,7 +111,7 @@ std::string to_json(const Profile& profile) {
                        {"name", json::string(profile.name)},
                        {"cpu", json::string(profile.cpu)},
                        {"runtime", json::string(profile.runtime)},
-                       {"margin_ps", json::number(profile.margin_ps)},
+                       {"margin_ps", json::number(moves.margin_ps)},
                        {"call_ps", json::number(moves.call_ps)},
                        {"transpose", json::object({{"piece", json::number(moves.piece)},
                                                    {"read_ps", json::number(moves.read_ps)},

@@ -13,8 +13,6 @@ struct Profile {
   std::string name;
   std::string cpu;      // on which it was measured
   std::string runtime;  // whose kernels were measured
-  /// How far the model is off, on average: what a permute must save to be worth its place.
-  int64_t margin_ps = 0;
   MoveCosts moves;
 };
 

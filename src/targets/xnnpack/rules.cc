@@ -56,8 +56,8 @@ Cost matmul_cost(const Node& node, const LoopOrder& order, const MoveCosts& move
   const Dim rows = product(std::span(packed).first(packed.size() - 1));
   const Shape flat = {element_count(packed)};
   const Relayout packing = Relayout::from_factors(flat, {rows, packed.back()}, {1, 0}, flat);
-  return {std::max<int64_t>(
-              1, move_cost(moves, packing, node.result()->dtype()).time_ps - moves.call_ps),
+  return {std::max<int64_t>(1, move_cost(moves, packing, node.result()->dtype()).time_ps -
+                                   moves.call_ps - moves.margin_ps),
           0, 0, 0};
 }
 
@@ -92,7 +92,6 @@ TargetRules rules(const Profile& profile) {
   TargetRules rules = {
       .orders = {.moves = profile.moves, .most_axes = kMostAxes, .node_cost = node_cost},
       .legalise = legalise};
-  rules.orders.moves.call_ps += profile.margin_ps;
   rules.orders.moves.most_factors = kMostAxes;
   return rules;
 }
