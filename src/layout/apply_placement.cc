@@ -10,8 +10,11 @@ namespace {
 
 class Application {
  public:
-  Application(Graph& graph, const PlacementProblem& problem, const Placement& placement)
-      : graph_(graph), problem_(problem), placement_(placement), held_(problem.values.size()) {}
+  Application(Graph& graph, const Placement& placement)
+      : graph_(graph),
+        problem_(placement.problem),
+        placement_(placement),
+        held_(placement.problem.values.size()) {}
 
   void run() {
     for (size_t v = 0; v < problem_.values.size(); ++v)
@@ -112,9 +115,9 @@ class Application {
 
 }  // namespace
 
-bool apply_placement(Graph& graph, const PlacementProblem& problem, const Placement& placement) {
+bool apply_placement(Graph& graph, const Placement& placement) {
   if (std::ranges::all_of(placement.order, [](int order) { return order == 0; })) return false;
-  Application(graph, problem, placement).run();
+  Application(graph, placement).run();
   return true;
 }
 

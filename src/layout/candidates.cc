@@ -2,19 +2,23 @@
 
 #include <algorithm>
 #include <deque>
+#include <unordered_map>
 
 #include "base/error.h"
+#include "layout/all_orders.h"
+#include "layout/graph_digits.h"
 #include "layout/joint_order.h"
 #include "layout/slice_places.h"
 
 namespace layline {
 namespace {
 
-// Enough for every network that we know; more candidates than these are not looked for, and what
-// the certificate claims is relative to those found.
+// Enough for every network that we know; more candidates than these are not looked for unless a
+// proof needs them.
 constexpr size_t kMostOrders = 16;
 constexpr size_t kMostForms = 12;
 constexpr size_t kMostJoinedOrders = 40;
+constexpr size_t kAllOrders = 120;
 
 struct Root {
   Value* value;
@@ -33,11 +37,11 @@ Root trace(Value* value) {
   return root;
 }
 
-class Finder {
- public:
-  Finder(const Graph& graph, const TargetOrders& target) : graph_(graph), target_(target) {}
+}  // namespace
 
-  PlacementProblem run() {
+class Candidates::Finder {
+ public:
+  Finder(const Graph& graph, const TargetOrders& target) : graph_(graph), target_(target) {
     problem_.nodes.reserve(graph_.node_count());
     problem_.values.reserve(graph_.node_count() + graph_.inputs().size());
     index_.reserve(graph_.node_count() + graph_.inputs().size());
@@ -49,13 +53,26 @@ class Finder {
       offer_innermost(static_cast<int>(n));
       offer_slice_places(static_cast<int>(n));
     }
-    while (!pending_.empty()) {
-      const auto [value, form] = pending_.front();
-      pending_.pop_front();
-      offer(value, form);
-    }
+    spread();
     join_orders();
-    return std::move(problem_);
+  }
+
+  const PlacementProblem& problem() const { return problem_; }
+  PlacementProblem take() { return std::move(problem_); }
+
+  /// What is new at one op is offered to its neighbours, so that they hold it in the same shape.
+  bool complete(int node) {
+    PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
+    if (placed.complete) return true;
+    if (digits_.empty()) digits_ = find_digits(problem_);
+    auto missing = missing_orders(placed);
+    if (!missing) return false;
+    completing_ = true;
+    for (LoopOrder& order : *missing) add_order(node, std::move(order));
+    placed.complete = true;
+    spread();
+    completing_ = false;
+    return true;
   }
 
  private:
@@ -161,7 +178,33 @@ class Finder {
   }
 
   bool is_movable(const PlacedNode& node) const {
-    return !node.node->is(Op::relayout) && node.orders.size() < kMostOrders;
+    return !node.node->is(Op::relayout) && !node.complete && node.orders.size() < kMostOrders;
+  }
+
+  void spread() {
+    while (!pending_.empty()) {
+      const auto [value, form] = pending_.front();
+      pending_.pop_front();
+      offer(value, form);
+    }
+  }
+
+  std::optional<std::vector<LoopOrder>> missing_orders(const PlacedNode& placed) const {
+    if (placed.node->is(Op::relayout)) return std::vector<LoopOrder>{};
+    PortDigits ports;
+    for (size_t i = 0; i < placed.operands.size(); ++i) {
+      ports.emplace_back();
+      if (placed.operands[i] < 0) continue;
+      const auto value = static_cast<size_t>(placed.operands[i]);
+      const auto& reader = problem_.values[value].readers[static_cast<size_t>(placed.readers[i])];
+      auto moved = moved_digits(digits_[value].size, reader.from_root);
+      if (!moved || !digits_[value].complete) return std::nullopt;
+      ports.back() = *std::move(moved);
+    }
+    const ValueDigits& result = digits_[static_cast<size_t>(placed.result)];
+    if (!result.complete) return std::nullopt;
+    ports.push_back(result.size);
+    return all_orders(*placed.node, ports, placed.orders, kAllOrders);
   }
 
   /// Lets the producer and the readers of a value try one of its forms. Those that it comes from
@@ -208,6 +251,8 @@ class Finder {
       if (known == 1 || info(placed.node->op()).op_class != OpClass::contraction) continue;
       for (size_t k = 1; k < known; ++k) join(static_cast<int>(n), k);
     }
+    joining_ = false;
+    pending_.clear();
   }
 
   void join(int node, size_t known) {
@@ -255,7 +300,7 @@ class Finder {
   void add_order(int index, LoopOrder order) {
     PlacedNode* node = &problem_.nodes[static_cast<size_t>(index)];
     const bool first = node->orders.empty();
-    const size_t most = joining_ ? kMostJoinedOrders : kMostOrders;
+    const size_t most = completing_ ? kAllOrders : joining_ ? kMostJoinedOrders : kMostOrders;
     if (!first && (node->orders.size() >= most || !fits(order))) return;
     for (const LoopOrder& known : node->orders)
       if (known.moves_like(order)) return;
@@ -287,7 +332,7 @@ class Finder {
 
   /// While orders are joined, only further shapes of known movements are new.
   bool has_room(const PlacedValue& value, const Relayout& form) const {
-    if (std::ranges::find(value.forms, form) != value.forms.end()) return true;
+    if (completing_ || std::ranges::find(value.forms, form) != value.forms.end()) return true;
     return value.forms.size() < kMostForms &&
            (!joining_ || std::ranges::any_of(value.forms, [&](const Relayout& known) {
              return known.moves_like(form);
@@ -299,13 +344,17 @@ class Finder {
   PlacementProblem problem_;
   std::unordered_map<const Value*, int> index_;
   std::deque<std::pair<int, int>> pending_;  // forms to be offered
+  std::vector<ValueDigits> digits_;          // once a proof asks for them
   bool joining_ = false;
+  bool completing_ = false;
 };
 
-}  // namespace
+Candidates::Candidates(const Graph& graph, const TargetOrders& target)
+    : finder_(std::make_unique<Finder>(graph, target)) {}
+Candidates::~Candidates() = default;
 
-PlacementProblem find_candidates(const Graph& graph, const TargetOrders& target) {
-  return Finder(graph, target).run();
-}
+const PlacementProblem& Candidates::problem() const { return finder_->problem(); }
+bool Candidates::complete(int node) { return finder_->complete(node); }
+PlacementProblem Candidates::take() { return finder_->take(); }
 
 }  // namespace layline

@@ -5,8 +5,7 @@
 // form, so "which relayouts can go?" becomes "which form does each op read and write?".
 #pragma once
 
-#include <optional>
-#include <unordered_map>
+#include <memory>
 #include <vector>
 
 #include "ir/graph.h"
@@ -47,7 +46,8 @@ struct PlacedNode {
   std::vector<int> readers;   // for each operand, its place among the root's readers
   std::vector<int> writes;    // for each order, the form of the result
   std::vector<std::vector<int>>
-      reads;  // for each order and operand, the form of the root; -1: constant
+      reads;              // for each order and operand, the form of the root; -1: constant
+  bool complete = false;  // the orders are all that there are (layout/all_orders.h)
 };
 
 struct PlacementProblem {
@@ -62,7 +62,21 @@ struct PlacementProblem {
 };
 
 /// Candidates spread from op to op: whatever form one neighbour reads or writes, the others are
-/// offered too. Bounded in number for each op, so linear in the graph.
-PlacementProblem find_candidates(const Graph& graph, const TargetOrders& target);
+/// offered too. Bounded in number for each op, so linear in the graph. What is missing of all
+/// orders can be added, op by op.
+class Candidates {
+ public:
+  Candidates(const Graph& graph, const TargetOrders& target);
+  ~Candidates();
+
+  const PlacementProblem& problem() const;
+  /// Adds all further orders of an op. False if they are too many, and then none is added.
+  bool complete(int node);
+  PlacementProblem take();
+
+ private:
+  class Finder;
+  std::unique_ptr<Finder> finder_;
+};
 
 }  // namespace layline

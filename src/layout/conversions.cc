@@ -4,27 +4,32 @@
 
 namespace layline {
 
-Conversions::Conversions(const PlacedValue& value, const MoveCosts& moves)
-    : value_(value), moves_(moves) {
-  for (size_t f = 0; f < value.forms.size(); ++f) {
+int Conversions::movement(int form) {
+  while (movement_.size() <= static_cast<size_t>(form)) {
+    const Relayout& next = value_->forms[movement_.size()];
     size_t known = 0;
-    while (!value.forms[known].moves_like(value.forms[f])) ++known;
-    movement_.push_back(known == f ? static_cast<int>(movements_++) : movement_[known]);
+    while (known < first_.size() &&
+           !value_->forms[static_cast<size_t>(first_[known])].moves_like(next))
+      ++known;
+    if (known == first_.size()) first_.push_back(static_cast<int>(movement_.size()));
+    movement_.push_back(static_cast<int>(known));
   }
-  between_.resize(movements_ * movements_);
+  return movement_[static_cast<size_t>(form)];
 }
 
 Cost Conversions::convert(int from, int to) {
   const auto row = static_cast<size_t>(movement(from)), column = static_cast<size_t>(movement(to));
-  std::optional<Cost>& known = between_[row * movements_ + column];
+  if (between_.size() <= row) between_.resize(first_.size());
+  if (between_[row].size() <= column) between_[row].resize(first_.size());
+  std::optional<Cost>& known = between_[row][column];
   if (known) return *known;
-  const DType dtype = value_.root->dtype();
-  const Relayout back = value_.forms[static_cast<size_t>(from)].inverse();
-  const Relayout& forth = value_.forms[static_cast<size_t>(to)];
+  const DType dtype = value_->root->dtype();
+  const Relayout back = value_->forms[static_cast<size_t>(from)].inverse();
+  const Relayout& forth = value_->forms[static_cast<size_t>(to)];
   const auto both = back.then(forth);
   // Two steps, through the value's own form, where the two are not one relayout.
-  known = both ? move_cost(moves_, *both, dtype)
-               : move_cost(moves_, back, dtype) + move_cost(moves_, forth, dtype);
+  known = both ? move_cost(*moves_, *both, dtype)
+               : move_cost(*moves_, back, dtype) + move_cost(*moves_, forth, dtype);
   return *known;
 }
 

@@ -8,26 +8,32 @@
 
 namespace layline {
 
-/// The conversions between the forms of one value, each worked out when it is first asked for.
+/// The conversions between the forms of one value, each worked out when it is first asked for. The
+/// value may get further forms.
 class Conversions {
  public:
-  Conversions(const PlacedValue& value, const MoveCosts& moves);
+  Conversions(const PlacedValue& value, const MoveCosts& moves) : value_(&value), moves_(&moves) {}
 
   /// The cost of a value that is written in form `written` and read in all of `read`. Each movement
   /// is paid once, however many read it; further shapes of the same bytes are views.
   Cost cost(int written, std::vector<int> read);
 
+  /// The cost of one conversion.
+  Cost between(int from, int to) {
+    return movement(from) == movement(to) ? Cost{} : convert(from, to);
+  }
+
   /// Forms with the same movement have the same number.
-  int movement(int form) const { return movement_[static_cast<size_t>(form)]; }
+  int movement(int form);
 
  private:
   Cost convert(int from, int to);
 
-  const PlacedValue& value_;
-  const MoveCosts& moves_;
-  std::vector<int> movement_;
-  std::vector<std::optional<Cost>> between_;  // movements, row by row
-  size_t movements_ = 0;
+  const PlacedValue* value_;
+  const MoveCosts* moves_;
+  std::vector<int> movement_;  // of each form
+  std::vector<int> first_;     // a form for each movement
+  std::vector<std::vector<std::optional<Cost>>> between_;
 };
 
 }  // namespace layline

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "algebra/relayout.h"
@@ -25,12 +26,20 @@ struct Cost {
     return {std::min(a.time_ps + b.time_ps, kForbiddenTime), a.permutes + b.permutes,
             a.views + b.views, a.reordered + b.reordered};
   }
+  /// Of a part of the sum.
+  friend Cost operator-(Cost a, Cost b) {
+    return {a.time_ps - b.time_ps, a.permutes - b.permutes, a.views - b.views,
+            a.reordered - b.reordered};
+  }
   Cost& operator+=(Cost other) { return *this = *this + other; }
   auto operator<=>(const Cost&) const = default;
 
   static constexpr int64_t kForbiddenTime = int64_t{1} << 61;
   static Cost forbidden() { return {kForbiddenTime, 0, 0, 0}; }
   bool is_forbidden() const { return time_ps >= kForbiddenTime; }
+
+  /// What placement promises to minimise; the rest breaks ties.
+  std::pair<int64_t, int64_t> price() const { return {time_ps, permutes}; }
 };
 
 /// What a contiguous run of bytes costs to copy, by its length.

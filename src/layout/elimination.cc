@@ -1,6 +1,7 @@
 #include "layout/elimination.h"
 
 #include <algorithm>
+#include <numeric>
 #include <queue>
 
 #include "base/error.h"
@@ -29,6 +30,7 @@ class Walk {
   }
 
   const std::vector<size_t>& position() const { return position_; }
+  const std::vector<int>& choice() const { return choice_; }
 
   bool next() {
     for (size_t i = scope_.size(); i-- > 0;) {
@@ -96,6 +98,7 @@ class Elimination {
       for (int other : touched) queue.push({neighbours_[static_cast<size_t>(other)].size(), other});
     }
     Minimum minimum;
+    minimum.work = work_;
     minimum.bound = constant_;
     minimum.choice.assign(domain_.size(), 0);
     for (size_t i = order.size(); i-- > 0;) choose(order[i], minimum.choice);
@@ -163,6 +166,7 @@ class Elimination {
     do {
       Cost sum;
       for (size_t i = 0; i < parts.size(); ++i) sum += parts[i]->table[walk.position()[i]];
+      ++work_;
       best = k == 0 ? sum : std::min(best, sum);
       if (++k == choices) {
         result.table.push_back(best);
@@ -204,7 +208,56 @@ class Elimination {
   std::vector<std::vector<int>> neighbours_;
   std::vector<std::vector<int>> buckets_;
   Cost constant_;
+  size_t work_ = 0;
 };
+
+/// For each choice of each variable, what it costs at least: the sum over its factors of the least
+/// entry that goes with it.
+std::vector<std::vector<Cost>> least_with(const Energy& energy) {
+  std::vector<std::vector<Cost>> result;
+  for (int choices : energy.domain) result.emplace_back(static_cast<size_t>(choices));
+  for (const Factor& factor : energy.factors) {
+    std::vector<std::vector<Cost>> least;
+    for (int variable : factor.scope)
+      least.emplace_back(static_cast<size_t>(energy.domain[static_cast<size_t>(variable)]),
+                         Cost::forbidden());
+    for (size_t entry = 0; entry < factor.table.size(); ++entry) {
+      size_t rest = entry;
+      for (size_t i = factor.scope.size(); i-- > 0;) {
+        const size_t choices = least[i].size();
+        Cost& known = least[i][rest % choices];
+        known = std::min(known, factor.table[entry]);
+        rest /= choices;
+      }
+    }
+    for (size_t i = 0; i < factor.scope.size(); ++i)
+      for (size_t k = 0; k < least[i].size(); ++k)
+        result[static_cast<size_t>(factor.scope[i])][k] += least[i][k];
+  }
+  return result;
+}
+
+/// The factors over what is kept of each variable.
+Energy restricted(const Energy& energy, const std::vector<std::vector<int>>& kept) {
+  Energy result;
+  for (const std::vector<int>& choices : kept)
+    result.domain.push_back(static_cast<int>(choices.size()));
+  for (const Factor& factor : energy.factors) {
+    Factor part{factor.scope, {}};
+    Walk walk(result.domain, factor.scope, {});
+    do {
+      size_t position = 0;
+      for (size_t i = 0; i < factor.scope.size(); ++i) {
+        const auto variable = static_cast<size_t>(factor.scope[i]);
+        position = position * static_cast<size_t>(energy.domain[variable]) +
+                   static_cast<size_t>(kept[variable][static_cast<size_t>(walk.choice()[i])]);
+      }
+      part.table.push_back(factor.table[position]);
+    } while (walk.next());
+    result.factors.push_back(std::move(part));
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -218,6 +271,31 @@ Cost cost_of(const Energy& energy, const std::vector<int>& choice) {
     cost += factor.table[position];
   }
   return cost;
+}
+
+Pruned prune(const Energy& energy, Cost limit) {
+  Pruned result{energy, {}, false};
+  for (int choices : energy.domain) {
+    result.kept.emplace_back(static_cast<size_t>(choices));
+    std::iota(result.kept.back().begin(), result.kept.back().end(), 0);
+  }
+  while (true) {
+    const auto least = least_with(result.energy);
+    bool smaller = false;
+    std::vector<std::vector<int>> left(least.size()), original(least.size());
+    for (size_t v = 0; v < least.size(); ++v) {
+      for (size_t k = 0; k < least[v].size(); ++k) {
+        if (least[v][k].price() >= limit.price()) continue;
+        left[v].push_back(static_cast<int>(k));
+        original[v].push_back(result.kept[v][k]);
+      }
+      smaller = smaller || left[v].size() < least[v].size();
+      result.empty = result.empty || left[v].empty();
+    }
+    if (result.empty || !smaller) return result;
+    result.energy = restricted(result.energy, left);
+    result.kept = std::move(original);
+  }
 }
 
 Minimum minimise(const Energy& energy, size_t most_entries) {

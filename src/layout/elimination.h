@@ -22,10 +22,21 @@ struct Energy {
 
 struct Minimum {
   std::vector<int> choice;
-  Cost cost;   // of the choice
-  Cost bound;  // no choice costs less
+  Cost cost;        // of the choice
+  Cost bound;       // no choice costs less
+  size_t work = 0;  // entries of tables that were looked at
   bool exact() const { return cost == bound; }
 };
+
+/// The energy without those choices of single variables that cannot be part of anything cheaper
+/// than `limit`; kept[v] lists what is left of variable v. A variable that nothing is left of
+/// proves that nothing is cheaper.
+struct Pruned {
+  Energy energy;
+  std::vector<std::vector<int>> kept;
+  bool empty = false;
+};
+Pruned prune(const Energy& energy, Cost limit);
 
 Cost cost_of(const Energy& energy, const std::vector<int>& choice);
 

@@ -22,11 +22,6 @@ int add_digit(Loops& loops, int variable, Dim size) {
   return digit;
 }
 
-/// The op works along the variable, or another tensor has it: it must be somewhere.
-bool needs_digit(const Variable& variable) {
-  return variable.role == Role::ordered || variable.role == Role::set || !variable.size.is_one();
-}
-
 /// Gives every shared variable that has no digit in the moved port one, and a place among the dims.
 void place_shared(Loops& loops, const Binding& binding) {
   auto variable_of = [&](size_t dim) {
@@ -82,20 +77,9 @@ bool has_variable(const Binding& binding, int variable) {
   });
 }
 
-/// Two neighbouring digits may share a dim: whatever the op does, and whichever of its tensors has
-/// them, is the same for both.
 bool mergeable(const Loops& loops, int left, int right) {
-  const int a = loops.variable[static_cast<size_t>(left)];
-  const int b = loops.variable[static_cast<size_t>(right)];
-  const Role role = loops.signature.variables[static_cast<size_t>(a)].role;
-  if (role != loops.signature.variables[static_cast<size_t>(b)].role) return false;
-  if (role == Role::ordered) return false;  // neighbours in order are one digit already
-  if (role == Role::set) return a == b || loops.node.is(Op::normalize);
-  for (int port = kResultPort; port < loops.node.operand_count(); ++port) {
-    const Binding& binding = loops.signature.port(port);
-    if (has_variable(binding, a) != has_variable(binding, b)) return false;
-  }
-  return true;
+  return alike(loops.node, loops.signature, loops.variable[static_cast<size_t>(left)],
+               loops.variable[static_cast<size_t>(right)]);
 }
 
 /// One dim for each digit.
@@ -118,6 +102,22 @@ void put_together(Loops& loops) {
 }
 
 }  // namespace
+
+bool needs_digit(const Variable& variable) {
+  return variable.role == Role::ordered || variable.role == Role::set || !variable.size.is_one();
+}
+
+bool alike(const Node& node, const Signature& signature, int a, int b) {
+  const Role role = signature.variables[static_cast<size_t>(a)].role;
+  if (role != signature.variables[static_cast<size_t>(b)].role) return false;
+  if (role == Role::ordered) return false;  // neighbours in order are one digit already
+  if (role == Role::set) return a == b || node.is(Op::normalize);
+  for (int port = kResultPort; port < node.operand_count(); ++port) {
+    const Binding& binding = signature.port(port);
+    if (has_variable(binding, a) != has_variable(binding, b)) return false;
+  }
+  return true;
+}
 
 Dim Loops::product(std::span<const int> digits) const {
   Dim result = 1;

@@ -31,6 +31,13 @@ struct Loops {
   std::optional<Relayout> relayout(int port, const std::vector<DigitList>& target) const;
 };
 
+/// The op works along the variable, or another tensor has it: it must be somewhere in the nest.
+bool needs_digit(const Variable& variable);
+
+/// Digits of the two variables may share a dim: whatever the op does, and whichever of its tensors
+/// has them, is the same for both.
+bool alike(const Node& node, const Signature& signature, int a, int b);
+
 /// How far a loop nest follows the relayout that made it.
 enum class Grouping {
   dims,      // the dims of the nest are those of the relayout's target

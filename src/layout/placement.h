@@ -9,8 +9,8 @@
 
 namespace layline {
 
-/// What is known about a placement: `bound` holds for every choice among the candidates, so the
-/// placement is optimal among them if it reaches it.
+/// What is known about a placement: no choice of loop orders costs less than `bound`, so it is
+/// optimal if it reaches it (docs/placement.md, "The certificate").
 struct Certificate {
   Cost cost;
   Cost bound;
@@ -25,14 +25,15 @@ struct Certificate {
 };
 
 struct Placement {
+  PlacementProblem problem;
   std::vector<int> order;  // for each node of the problem, an index into its orders
   Certificate certificate;
 };
 
-Placement place(const PlacementProblem& problem, const MoveCosts& moves);
+Placement place(const Graph& graph, const TargetOrders& target);
 
 /// Rewrites the graph so that every op runs in its chosen order, with relayouts where forms differ.
 /// Returns false, and leaves the graph as it is, if every op keeps the order of the source.
-bool apply_placement(Graph& graph, const PlacementProblem& problem, const Placement& placement);
+bool apply_placement(Graph& graph, const Placement& placement);
 
 }  // namespace layline

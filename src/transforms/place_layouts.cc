@@ -1,5 +1,5 @@
 // Chooses a loop order for every op so that the relayouts left between them cost the least over the
-// whole graph. The choice is exact among the candidates, and the certificate says so (layout/).
+// whole graph. The certificate says what is proved of the choice (layout/).
 #include "layout/placement.h"
 #include "transforms/passes.h"
 
@@ -18,9 +18,8 @@ bool moves_weights(const Node& node, const LoopOrder& order) {
 }  // namespace
 
 bool place_layouts(Graph& graph, PassContext& context) {
-  const TargetOrders& target = context.target().orders;
-  const PlacementProblem problem = find_candidates(graph, target);
-  Placement placement = place(problem, target.moves);
+  Placement placement = place(graph, context.target().orders);
+  const PlacementProblem& problem = placement.problem;
   for (size_t n = 0; n < problem.nodes.size(); ++n) {
     const auto chosen = static_cast<size_t>(placement.order[n]);
     const PlacedNode& node = problem.nodes[n];
@@ -37,7 +36,7 @@ bool place_layouts(Graph& graph, PassContext& context) {
                     absorbs ? ", its weights are reordered" : "", node.orders.size());
   }
   context.certify(placement.certificate);
-  return apply_placement(graph, problem, placement);
+  return apply_placement(graph, placement);
 }
 
 }  // namespace layline

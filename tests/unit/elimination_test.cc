@@ -86,6 +86,34 @@ TEST(Elimination, BoundsTheMinimumWhereTablesDoNotFit) {
   EXPECT_GT(inexact, 0);
 }
 
+TEST(Elimination, PruningKeepsWhateverIsCheaperThanTheLimit) {
+  int smaller = 0, empty = 0;
+  for (uint32_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Random random(seed);
+    const Energy energy = random_energy(random);
+    const Cost limit{random.between(0, 12), random.between(0, 3), 0, 0};
+    const Pruned pruned = prune(energy, limit);
+    for_all_choices(energy, [&](const std::vector<int>& choice) {
+      if (cost_of(energy, choice).price() >= limit.price()) return;
+      ASSERT_FALSE(pruned.empty);
+      for (size_t v = 0; v < choice.size(); ++v)
+        ASSERT_NE(std::ranges::find(pruned.kept[v], choice[v]), pruned.kept[v].end());
+    });
+    empty += pruned.empty;
+    if (pruned.empty) continue;
+    smaller += pruned.energy.domain != energy.domain;
+    for_all_choices(pruned.energy, [&](std::vector<int> choice) {
+      const Cost cost = cost_of(pruned.energy, choice);
+      for (size_t v = 0; v < choice.size(); ++v)
+        choice[v] = pruned.kept[v][static_cast<size_t>(choice[v])];
+      ASSERT_EQ(cost, cost_of(energy, choice));
+    });
+  }
+  EXPECT_GT(smaller, 0);
+  EXPECT_GT(empty, 0);
+}
+
 TEST(Elimination, ForbiddenChoicesAreAvoided) {
   // Two variables that must be equal, one of which prefers 0 and the other, less strongly, 1.
   const Cost no = Cost::forbidden();

@@ -1,0 +1,171 @@
+#include "layout/all_orders.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "algebra/refine.h"
+#include "layout/joint_order.h"
+#include "layout/loops.h"
+
+namespace layline {
+namespace {
+
+// Sequences of the digits of one port that are tried.
+constexpr size_t kMostDigits = 5;
+
+class Enumeration {
+ public:
+  Enumeration(const Node& node, const PortDigits& digits, const std::vector<LoopOrder>& known,
+              size_t most)
+      : node_(node), signature_(signature(node)), digits_(digits), known_(known), most_(most) {}
+
+  std::optional<std::vector<LoopOrder>> run() {
+    if (signature_.shared > 0 && !node_.is(Op::matmul)) {
+      const auto port = whole_port();
+      if (!port || !add_orders_of(*port)) return std::nullopt;
+      return std::move(found_);
+    }
+    // The first operand has some of the variables, the result the rest.
+    int first = 0;
+    while (first < node_.operand_count() && constant_of(node_.operand(first)) != nullptr) ++first;
+    if (first == node_.operand_count()) return std::nullopt;
+    if (!add_orders_of(first)) return std::nullopt;
+    const size_t known = known_.size(), found = found_.size();
+    for (size_t i = 0; i < known + found; ++i) {
+      const LoopOrder order = i < known ? known_[i] : found_[i - known];
+      if (!add_orders_from(order, first)) return std::nullopt;
+    }
+    return std::move(found_);
+  }
+
+ private:
+  const std::vector<Dim>& digits(int port) const {
+    return port == kResultPort ? digits_.back() : digits_[static_cast<size_t>(port)];
+  }
+
+  /// The variables of a port, outermost first, and its lengths along them.
+  struct PortVariables {
+    std::vector<int> variable;
+    std::vector<Dim> length;
+  };
+  PortVariables variables_of(int port) const {
+    PortVariables result;
+    const Binding& binding = signature_.port(port);
+    for (size_t dim = 0; dim < binding.size(); ++dim) {
+      if (binding[dim].broadcast) continue;
+      const bool one = binding[dim].variables.size() == 1;
+      for (int variable : binding[dim].variables) {
+        result.variable.push_back(variable);
+        result.length.push_back(one ? port_shape(node_, port)[dim]
+                                    : signature_.variables[static_cast<size_t>(variable)].size);
+      }
+    }
+    return result;
+  }
+
+  static Dim length(const PortVariables& port, int variable) {
+    for (size_t i = 0; i < port.variable.size(); ++i)
+      if (port.variable[i] == variable) return port.length[i];
+    return 1;
+  }
+
+  /// Whether a port has all loops of another, in full length.
+  static bool covers(const PortVariables& port, const PortVariables& other) {
+    for (size_t i = 0; i < other.variable.size(); ++i) {
+      const Dim theirs = other.length[i], own = length(port, other.variable[i]);
+      const bool longer = own.is_static() && theirs.is_static() && own.value() > theirs.value();
+      if (own != theirs && !theirs.is_one() && !longer) return false;
+    }
+    return true;
+  }
+
+  /// A port that has every loop that any has, in full length, so that its movement is the order of
+  /// all.
+  std::optional<int> whole_port() const {
+    std::vector<PortVariables> ports = {variables_of(kResultPort)};
+    for (int port = 0; port < node_.operand_count(); ++port) ports.push_back(variables_of(port));
+    for (int port = kResultPort; port < node_.operand_count(); ++port) {
+      if (port != kResultPort && constant_of(node_.operand(port)) != nullptr) continue;
+      const PortVariables& own = ports[static_cast<size_t>(port + 1)];
+      if (std::ranges::all_of(ports, [&](const auto& other) { return covers(own, other); }))
+        return port;
+    }
+    return std::nullopt;
+  }
+
+  bool add(LoopOrder order) {
+    auto same = [&](const LoopOrder& other) { return other.moves_like(order); };
+    if (std::ranges::any_of(known_, same) || std::ranges::any_of(found_, same)) return true;
+    if (known_.size() + found_.size() >= most_) return false;
+    found_.push_back(std::move(order));
+    return true;
+  }
+
+  /// Every sequence of the digits of a port.
+  bool add_orders_of(int port) {
+    const std::vector<Dim>& size = digits(port);
+    if (size.size() > kMostDigits) return false;
+    std::vector<int> sequence(size.size());
+    std::iota(sequence.begin(), sequence.end(), 0);
+    do {
+      Shape target;
+      for (int digit : sequence) target.push_back(size[static_cast<size_t>(digit)]);
+      const auto relayout =
+          Relayout::from_factors(port_shape(node_, port), size, sequence, std::move(target));
+      for (LoopOrder& order : cross(node_, port, relayout))
+        if (!add(std::move(order))) return false;
+    } while (std::ranges::next_permutation(sequence).found);
+    return true;
+  }
+
+  /// Like `order`, with the digits of those variables of the result that port `first` lacks in
+  /// every sequence among their places.
+  bool add_orders_from(const LoopOrder& order, int first) {
+    const std::vector<Dim>& size = digits(kResultPort);
+    const PortVariables result = variables_of(kResultPort), others = variables_of(first);
+    const auto parts = refine(size, result.length);
+    const auto moved = refine(size, order.result.factors());
+    if (!parts || !moved || moved->size() != size.size()) return true;
+    std::vector<bool> own(size.size(), false);
+    for (const SharedDigit& part : *parts)
+      if (length(others, result.variable[static_cast<size_t>(part.right)]).is_one())
+        own[static_cast<size_t>(part.left)] = true;
+    std::vector<int> sequence;
+    for (int factor : order.result.order())
+      for (size_t digit = 0; digit < moved->size(); ++digit)
+        if ((*moved)[digit].right == factor) sequence.push_back(static_cast<int>(digit));
+    std::vector<int> mine;
+    for (int digit : sequence)
+      if (own[static_cast<size_t>(digit)]) mine.push_back(digit);
+    if (mine.size() < 2) return true;
+    if (mine.size() > kMostDigits) return false;
+    std::ranges::sort(mine);
+    do {
+      std::vector<int> next = sequence;
+      auto digit = mine.begin();
+      for (int& place : next)
+        if (own[static_cast<size_t>(place)]) place = *digit++;
+      const auto relayout =
+          Relayout::from_factors(port_shape(node_, kResultPort), size, next, order.result.target());
+      for (LoopOrder& joint : cross_from(node_, order, kResultPort, relayout))
+        if (!add(std::move(joint))) return false;
+    } while (std::ranges::next_permutation(mine).found);
+    return true;
+  }
+
+  const Node& node_;
+  const Signature signature_;
+  const PortDigits& digits_;
+  const std::vector<LoopOrder>& known_;
+  const size_t most_;
+  std::vector<LoopOrder> found_;
+};
+
+}  // namespace
+
+std::optional<std::vector<LoopOrder>> all_orders(const Node& node, const PortDigits& digits,
+                                                 const std::vector<LoopOrder>& known, size_t most) {
+  return Enumeration(node, digits, known, most).run();
+}
+
+}  // namespace layline

@@ -1,0 +1,19 @@
+// Every loop order of an op over given digits: what the certificate of a placement speaks of.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "layout/loop_order.h"
+
+namespace layline {
+
+/// The digits of each port, operands first and the result last; constants have none.
+using PortDigits = std::vector<std::vector<Dim>>;
+
+/// All orders of the node in which every port moves whole digits, beside those that are `known`.
+/// Nullopt if they are more than `most`, or too many to be tried.
+std::optional<std::vector<LoopOrder>> all_orders(const Node& node, const PortDigits& digits,
+                                                 const std::vector<LoopOrder>& known, size_t most);
+
+}  // namespace layline

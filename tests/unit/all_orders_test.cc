@@ -1,0 +1,122 @@
+// Which digits a graph tells apart, and how many orders they give its ops.
+#include "layout/all_orders.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/builder.h"
+#include "layout/graph_digits.h"
+#include "layout/placement.h"
+
+namespace layline {
+namespace {
+
+class AllOrders : public testing::Test {
+ protected:
+  AllOrders() : graph_("graph"), build_(graph_, nullptr) {}
+
+  Value* input(const Shape& shape) { return graph_.add_input("x", {DType::f32, shape}); }
+  Value* weights(const Shape& shape) {
+    const auto bytes = 4 * static_cast<size_t>(element_count(shape).value());
+    return build_.constant(Constant::owned(DType::f32, shape, std::vector<std::byte>(bytes)));
+  }
+  Value* conv(Value* x, int64_t channels) {
+    Value* nhwc = build_.to_channels_last(x);
+    return build_.from_channels_last(build_.add(Op::conv,
+                                                {nhwc, weights({channels, 3, 3, nhwc->shape()[3]})},
+                                                ConvAttrs{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, {}}));
+  }
+  std::vector<Dim> digits_of(const Value* value) {
+    const Candidates candidates(graph_, {});
+    const auto digits = find_digits(candidates.problem());
+    for (size_t v = 0; v < digits.size(); ++v)
+      if (candidates.problem().values[v].root == value) return digits[v].size;
+    return {};
+  }
+  /// Beside the order of the source; nullopt if there are too many.
+  std::optional<size_t> count(const Value* result, const PortDigits& digits, size_t most = 120) {
+    const Node& node = *result->def();
+    const auto orders = all_orders(node, digits, {source_order(node)}, most);
+    return orders ? std::optional(orders->size()) : std::nullopt;
+  }
+
+  Graph graph_;
+  Builder build_;
+};
+
+TEST_F(AllOrders, HeightAndWidthAreOneDigitWhereOnlyConvolutionsAre) {
+  Value* x = input({1, 8, 6, 5});
+  Value* y = build_.add(Op::sigmoid, {conv(x, 8)});
+  graph_.add_output("y", conv(y, 4));
+  EXPECT_EQ(digits_of(y), (std::vector<Dim>{8, 30}));
+}
+
+TEST_F(AllOrders, AReductionOverTheWidthTellsItFromTheHeight) {
+  Value* y = build_.add(Op::sigmoid, {conv(input({1, 8, 6, 5}), 8)});
+  graph_.add_output("y", build_.add(Op::reduce_sum, {y}, AxesAttrs{{3}}));
+  EXPECT_EQ(digits_of(y), (std::vector<Dim>{8, 6, 5}));
+}
+
+TEST_F(AllOrders, AShuffleCutsTheChannelsOnBothSidesOfAnOp) {
+  Value* x = build_.add(Op::tanh, {input({1, 8, 4, 4})});
+  Value* y = build_.add(Op::sigmoid, {x});
+  graph_.add_output("y", build_.relayout(y, parse_relayout("[1,8,4,4] (2,4,16)->(1,0,2) "
+                                                           "[1,8,4,4]")));
+  EXPECT_EQ(digits_of(x), (std::vector<Dim>{2, 4, 16}));
+}
+
+TEST_F(AllOrders, ALinearOpKeepsTheCutsOfItsInputChannelsToItself) {
+  Value* x = build_.add(Op::tanh, {input({5, 8})});
+  Value* k = build_.relayout(x, parse_relayout("[5,8] (5,2,4)->(0,2,1) [5,8]"));
+  Value* y = build_.add(Op::linear, {k, weights({6, 8})}, LinearAttrs{});
+  graph_.add_output("y", y);
+  EXPECT_EQ(digits_of(x), (std::vector<Dim>{5, 2, 4}));
+  EXPECT_EQ(digits_of(y), (std::vector<Dim>{5, 6}));
+}
+
+TEST_F(AllOrders, CutsWithoutACommonRefinementAreNotComplete) {
+  Value* x = build_.add(Op::tanh, {input({6})});
+  graph_.add_output("a", build_.relayout(x, parse_relayout("[6] (2,3)->(1,0) [6]")));
+  graph_.add_output("b", build_.relayout(x, parse_relayout("[6] (3,2)->(1,0) [6]")));
+  const Candidates candidates(graph_, {});
+  const auto digits = find_digits(candidates.problem());
+  EXPECT_TRUE(
+      std::ranges::any_of(digits, [](const ValueDigits& value) { return !value.complete; }));
+}
+
+TEST_F(AllOrders, AnElementwiseOpHasAllSequences) {
+  Value* y = build_.add(Op::neg, {input({2, 3, 5})});
+  EXPECT_EQ(count(y, {{2, 3, 5}, {2, 3, 5}}), 5);
+  EXPECT_EQ(count(y, {{2, 3, 5}, {2, 3, 5}}, 4), std::nullopt);
+}
+
+TEST_F(AllOrders, WhatABroadcastOperandLacksStandsEverywhere) {
+  Value* y = build_.binary(Op::add, input({2, 3, 5}), input({2, 1, 5}));
+  EXPECT_EQ(count(y, {{2, 3, 5}, {2, 5}, {2, 3, 5}}), 5);
+}
+
+TEST_F(AllOrders, ASliceOfHalfAnAxisCanHaveTheHalvesOutermost) {
+  Value* x = input({3, 4});
+  Value* y = build_.slice(x, 1, 2, 2);
+  graph_.add_output("y", y);
+  EXPECT_EQ(digits_of(x), (std::vector<Dim>{3, 2, 2}));
+  EXPECT_EQ(count(y, {{3, 2, 2}, {3, 2}}), 5);
+}
+
+TEST_F(AllOrders, TheRowsAndBothChannelsOfALinearOpMoveOnTheirOwn) {
+  Value* y = build_.add(Op::linear, {input({2, 3, 4}), weights({4, 4})}, LinearAttrs{});
+  EXPECT_EQ(count(y, {{2, 3, 2, 2}, {}, {2, 3, 2, 2}}), 2 * 2 * 2 - 1);
+}
+
+TEST_F(AllOrders, AShuffleBetweenAConvolutionAndAMeanIsProvedAway) {
+  Value* y = conv(build_.from_channels_last(input({1, 4, 4, 8})), 8);
+  y = build_.relayout(y, parse_relayout("[1,8,4,4] (2,4,16)->(1,0,2) [1,8,4,4]"));
+  y = build_.add(Op::reduce_mean, {build_.clamp(y, 0, 6)}, AxesAttrs{{2, 3}});
+  graph_.add_output("y", y);
+  const Certificate certificate = place(graph_, {}).certificate;
+  EXPECT_TRUE(certificate.optimal());
+  EXPECT_GT(certificate.before.permutes, 0);
+  EXPECT_EQ(certificate.cost.permutes, 0);
+}
+
+}  // namespace
+}  // namespace layline
