@@ -549,14 +549,15 @@ namespace {
 constexpr int64_t kMostAxes = 16;  // executorch::runtime::kTensorDimensionLimit
 
 /// Kernels that copy bytes take elements of any type; the others have no unsigned 16-bit ones.
-bool copies_bytes(Op op) {
-  return op == Op::relayout || op == Op::expand || op == Op::slice || op == Op::gather;
+bool copies_bytes(const Node& node) {
+  if (node.is(Op::relayout)) return node.attrs<RelayoutAttrs>().relayout.is_view();
+  return node.is(Op::expand) || node.is(Op::slice) || node.is(Op::gather);
 }
 
-std::string refuse_value(const Value* value, Op op) {
+std::string refuse_value(const Value* value, const Node& node) {
   if (value->type().rank() > kMostAxes)
     return fmt::format("{} axes, the runtime takes at most {}", value->type().rank(), kMostAxes);
-  if (value->dtype() == DType::u16 && !copies_bytes(op))
+  if (value->dtype() == DType::u16 && !copies_bytes(node))
     return fmt::format("the runtime's kernel takes no {}", name(value->dtype()));
   return {};
 }
@@ -567,8 +568,8 @@ std::string kernel_refusal(const Node& node) {
   const PortableKernel* kernel = find_portable_kernel(node.op());
   if (kernel == nullptr) return "the runtime has no kernel for it";
   for (const Value* operand : node.operands())
-    if (std::string why = refuse_value(operand, node.op()); !why.empty()) return why;
-  if (std::string why = refuse_value(node.result(), node.op()); !why.empty()) return why;
+    if (std::string why = refuse_value(operand, node); !why.empty()) return why;
+  if (std::string why = refuse_value(node.result(), node); !why.empty()) return why;
   return kernel->refuse(node);
 }
 

@@ -67,7 +67,6 @@ TEST(AttentionPermutes, WindowsGoIntoThem) {
       x = m.binary(Op::add, x, from_windows(m, attention(m, windows(m, x))));
     m.output(x).run_all();
     EXPECT_EQ(m.moves(), 2 * blocks) << print(m.built(), {.elide_constants = true});
-    EXPECT_TRUE(m.certificate().optimal());
   }
 }
 
@@ -96,7 +95,6 @@ TEST(AttentionPermutes, PatchesBetweenConvolutionsGoIntoThem) {
   y = m.conv_nchw(m.view(y, {1, kChannels, 8, 8}), kChannels);
   m.output(m.add(Op::reduce_mean, {m.binary(Op::add, x, y)}, AxesAttrs{{2, 3}})).run_all();
   EXPECT_EQ(m.moves(), 1 + 2 * kBlocks) << print(m.built(), {.elide_constants = true});
-  EXPECT_TRUE(m.certificate().optimal());
 }
 
 /// An axis that the permute takes apart has no neighbour to stay with: the slices stay as they are.
