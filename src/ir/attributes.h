@@ -27,6 +27,8 @@ struct Bounds {
 
 enum class PadMode : uint8_t { constant, reflect, replicate, circular };
 enum class ResizeMode : uint8_t { nearest, bilinear };
+/// What a place outside an image reads: nothing, or its nearest pixel, or what is reflected there.
+enum class OutsideMode : uint8_t { zeros, border, reflection };
 
 struct NoAttrs {
   static void fields(auto&&, auto&&) {}
@@ -208,10 +210,24 @@ struct ResizeAttrs {
   }
 };
 
-using Attributes = std::variant<NoAttrs, ConstantAttrs, RelayoutAttrs, ShapeAttrs, AxisAttrs,
-                                AxesAttrs, SliceAttrs, PadAttrs, RollAttrs, BinaryAttrs, ClampAttrs,
-                                AlphaAttrs, GeluAttrs, ConvertAttrs, ConvAttrs, ConvTransposeAttrs,
-                                LinearAttrs, MatmulAttrs, PoolAttrs, ResizeAttrs, NormalizeAttrs>;
+/// Reads a channels-last image at the places of a grid, [n, rows, columns, 2] with x before y, from
+/// -1 to 1: the centres of the first and the last pixel (align_corners), or their outer edges.
+struct GridSampleAttrs {
+  ResizeMode mode = ResizeMode::bilinear;
+  OutsideMode outside = OutsideMode::zeros;
+  bool align_corners = false;
+  static void fields(auto& self, auto&& field) {
+    field("mode", self.mode);
+    field("outside", self.outside);
+    field("align_corners", self.align_corners);
+  }
+};
+
+using Attributes =
+    std::variant<NoAttrs, ConstantAttrs, RelayoutAttrs, ShapeAttrs, AxisAttrs, AxesAttrs,
+                 SliceAttrs, PadAttrs, RollAttrs, BinaryAttrs, ClampAttrs, AlphaAttrs, GeluAttrs,
+                 ConvertAttrs, ConvAttrs, ConvTransposeAttrs, LinearAttrs, MatmulAttrs, PoolAttrs,
+                 ResizeAttrs, NormalizeAttrs, GridSampleAttrs>;
 
 bool operator==(const Attributes& a, const Attributes& b);
 

@@ -27,6 +27,7 @@ enum class Op : uint8_t {
   gather,            // whole slices, as index_select
   gather_elements,   // single elements, as torch.gather
   scatter_elements,  // the data with single elements replaced, as torch.scatter
+  scatter_add,       // the same with the updates added
   // Elementwise, two operands, broadcasting.
   add,
   sub,
@@ -47,6 +48,12 @@ enum class Op : uint8_t {
   logical_and,
   logical_or,
   logical_xor,
+  bitwise_and,
+  bitwise_or,
+  bitwise_xor,
+  left_shift,
+  right_shift,  // keeps the sign
+  atan2,
   prelu,
   // Elementwise, three operands: condition ? a : b.
   where,
@@ -63,6 +70,13 @@ enum class Op : uint8_t {
   sin,
   cos,
   atan,
+  asin,
+  acos,
+  sinh,
+  cosh,
+  asinh,
+  acosh,
+  atanh,
   tanh,
   sigmoid,
   erf,
@@ -88,6 +102,7 @@ enum class Op : uint8_t {
   max_pool,
   avg_pool,
   resize,
+  grid_sample,
   // Along axes.
   reduce_sum,
   reduce_mean,
@@ -98,6 +113,7 @@ enum class Op : uint8_t {
   reduce_all,
   argmax,
   argmin,
+  argsort,  // places of the elements, the greatest first
   softmax,
   log_softmax,
   cumsum,

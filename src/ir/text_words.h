@@ -13,7 +13,10 @@ constexpr std::array<std::string_view, 4> kPadModeWords = {"constant", "reflect"
                                                            "circular"};
 constexpr std::array<std::string_view, 2> kResizeModeWords = {"nearest", "bilinear"};
 
+constexpr std::array<std::string_view, 3> kOutsideModeWords = {"zeros", "border", "reflection"};
+
 constexpr const auto& words(PadMode) { return kPadModeWords; }
 constexpr const auto& words(ResizeMode) { return kResizeModeWords; }
+constexpr const auto& words(OutsideMode) { return kOutsideModeWords; }
 
 }  // namespace layline

@@ -216,6 +216,22 @@ Signature spatial(const Node& node) {
   return s;
 }
 
+/// x [n, h, w, c], grid [n, rows, columns, 2] -> [n, rows, columns, c].
+Signature grid_sample(const Node& node) {
+  const Shape& x = shape(node, 0);
+  const Shape& result = node.result()->shape();
+  Signature s;
+  const int n = add_variable(s, Role::parallel, x[0]);
+  const int h = add_variable(s, Role::ordered, x[1]), w = add_variable(s, Role::ordered, x[2]);
+  const int c = add_variable(s, Role::parallel, x[3]);
+  const int rows = add_variable(s, Role::parallel, result[1]);
+  const int columns = add_variable(s, Role::parallel, result[2]);
+  const int coordinates = add_variable(s, Role::ordered, 2);
+  s.operands = {{{{n}}, {{h}}, {{w}}, {{c}}}, {{{n}}, {{rows}}, {{columns}}, {{coordinates}}}};
+  s.result = {{{n}}, {{rows}}, {{columns}}, {{c}}};
+  return s;
+}
+
 struct Row {
   Op op;
   Signature (*signature)(const Node& node);
@@ -234,6 +250,7 @@ constexpr Row kRows[] = {
     {Op::gather, gather},
     {Op::gather_elements, gather_elements},
     {Op::scatter_elements, gather_elements},
+    {Op::scatter_add, gather_elements},
     {Op::linear, linear},
     {Op::matmul, matmul},
     {Op::conv, conv},
@@ -241,6 +258,7 @@ constexpr Row kRows[] = {
     {Op::max_pool, spatial},
     {Op::avg_pool, spatial},
     {Op::resize, spatial},
+    {Op::grid_sample, grid_sample},
     {Op::reduce_sum, reduction},
     {Op::reduce_mean, reduction},
     {Op::reduce_max, reduction},
@@ -250,6 +268,7 @@ constexpr Row kRows[] = {
     {Op::reduce_all, reduction},
     {Op::argmax, arg_extremum},
     {Op::argmin, arg_extremum},
+    {Op::argsort, along_axis},
     {Op::softmax, softmax},
     {Op::log_softmax, softmax},
     {Op::cumsum, along_axis},

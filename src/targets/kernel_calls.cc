@@ -191,18 +191,20 @@ void leaky_relu(MethodBuilder& method, const Node& node) {
 void clamp(MethodBuilder& method, const Node& node) {
   const Bounds& bounds = node.attrs<ClampAttrs>().bounds;
   const DType dtype = node.result()->dtype();
-  // A bound of a float type would promote an integer tensor, and one that the type cannot hold is
-  // refused: no element is beyond it.
-  auto bound = [&](double value) {
-    if (std::abs(value) == std::numeric_limits<double>::infinity()) return method.none();
-    if (is_float(dtype)) return method.real(value);
+  // A bound that the type cannot hold is refused by the kernel; no element is beyond it.
+  auto is_held = [&](double value) {
+    if (std::abs(value) == std::numeric_limits<double>::infinity()) return false;
     Tensor held({dtype, {}});
     held.set(0, value);
-    const auto integer = static_cast<int64_t>(value);
-    return held.get_int(0) == integer ? method.integer(integer) : method.none();
+    return is_float(dtype) || held.get_int(0) == static_cast<int64_t>(value);
+  };
+  // One of a float type would promote an integer tensor.
+  auto bound = [&](double value) {
+    if (!is_held(value)) return method.none();
+    return is_float(dtype) ? method.real(value) : method.integer(static_cast<int64_t>(value));
   };
   const pte::ValueId x = method.tensor(node.operand(0));
-  if (bounds.unbounded())
+  if (!is_held(bounds.min) && !is_held(bounds.max))
     return method.call("aten::clone", "out", {x, method.none()}, method.tensor(node.result()));
   const pte::ValueId min = bound(bounds.min), max = bound(bounds.max);
   method.call("aten::clamp", "out", {x, min, max}, method.tensor(node.result()));
@@ -353,6 +355,13 @@ void scatter_elements(MethodBuilder& method, const Node& node) {
               method.tensor(node.result()));
 }
 
+void scatter_add(MethodBuilder& method, const Node& node) {
+  method.call("aten::scatter_add", "out",
+              {method.tensor(node.operand(0)), method.integer(node.attrs<AxisAttrs>().axis),
+               method.tensor(node.operand(1)), method.tensor(node.operand(2))},
+              method.tensor(node.result()));
+}
+
 std::string refuse_matmul(const Node& node) {
   const auto rank = node.result()->type().rank();
   if (node.attrs<MatmulAttrs>().transpose_b) return "a transposed matmul outside a delegate";
@@ -428,6 +437,19 @@ void softmax(MethodBuilder& method, const Node& node) {
               method.tensor(node.result()));
 }
 
+/// The greatest of all, in order; the kernel also gives the elements themselves.
+void argsort(MethodBuilder& method, const Node& node) {
+  const Value* x = node.operand(0);
+  const int64_t axis = node.attrs<AxisAttrs>().axis;
+  const pte::ValueId values = method.temporary(x->type()), places = method.tensor(node.result());
+  method.method().instructions.push_back(pte::KernelCall{
+      "aten::topk",
+      "values",
+      {method.tensor(x), method.integer(x->shape()[static_cast<size_t>(axis)].value()),
+       method.integer(axis), method.boolean(true), method.boolean(true), values, places,
+       method.tensors({values, places})}});
+}
+
 void cumsum(MethodBuilder& method, const Node& node) {
   method.call(
       "aten::cumsum", "out",
@@ -449,6 +471,7 @@ const std::vector<PortableKernel>& portable_kernels() {
       {Op::gather, {"aten::index_select.out", "aten::embedding.out"}, refuse_gather, gather},
       {Op::gather_elements, {"aten::gather.out"}, refuse_element_indices, gather_elements},
       {Op::scatter_elements, {"aten::scatter.src_out"}, refuse_element_indices, scatter_elements},
+      {Op::scatter_add, {"aten::scatter_add.out"}, refuse_element_indices, scatter_add},
       {Op::add, {"aten::add.out"}, refuse_bounds, with_alpha},
       {Op::sub, {"aten::sub.out"}, refuse_bounds, with_alpha},
       {Op::mul, {"aten::mul.out"}, refuse_bounds, plain},
@@ -482,6 +505,19 @@ const std::vector<PortableKernel>& portable_kernels() {
       {Op::sin, {"aten::sin.out"}, accept, plain},
       {Op::cos, {"aten::cos.out"}, accept, plain},
       {Op::atan, {"aten::atan.out"}, accept, plain},
+      {Op::asin, {"aten::asin.out"}, accept, plain},
+      {Op::acos, {"aten::acos.out"}, accept, plain},
+      {Op::sinh, {"aten::sinh.out"}, accept, plain},
+      {Op::cosh, {"aten::cosh.out"}, accept, plain},
+      {Op::asinh, {"aten::asinh.out"}, accept, plain},
+      {Op::acosh, {"aten::acosh.out"}, accept, plain},
+      {Op::atanh, {"aten::atanh.out"}, accept, plain},
+      {Op::atan2, {"aten::atan2.out"}, accept, plain},
+      {Op::bitwise_and, {"aten::bitwise_and.Tensor_out"}, accept, plain},
+      {Op::bitwise_or, {"aten::bitwise_or.Tensor_out"}, accept, plain},
+      {Op::bitwise_xor, {"aten::bitwise_xor.Tensor_out"}, accept, plain},
+      {Op::left_shift, {"aten::bitwise_left_shift.Tensor_out"}, accept, plain},
+      {Op::right_shift, {"aten::bitwise_right_shift.Tensor_out"}, accept, plain},
       {Op::tanh, {"aten::tanh.out"}, accept, plain},
       {Op::sigmoid, {"aten::sigmoid.out"}, accept, plain},
       {Op::erf, {"aten::erf.out"}, accept, plain},
@@ -518,6 +554,10 @@ const std::vector<PortableKernel>& portable_kernels() {
         "aten::permute_copy.out"},
        window_calls::refuse_resize,
        window_calls::resize},
+      {Op::grid_sample,
+       {"aten::grid_sampler_2d.out", "aten::permute_copy.out"},
+       accept,
+       window_calls::grid_sample},
       {Op::reduce_sum, {"aten::sum.IntList_out"}, accept, reduce_with_dtype},
       {Op::reduce_mean, {"aten::mean.out"}, accept, reduce_with_dtype},
       {Op::reduce_max, {"aten::amax.out"}, accept, reduce},
@@ -527,6 +567,7 @@ const std::vector<PortableKernel>& portable_kernels() {
       {Op::reduce_all, {"aten::any.dims_out", "aten::logical_not.out"}, accept, all},
       {Op::argmax, {"aten::argmax.out"}, accept, arg_extremum},
       {Op::argmin, {"aten::argmin.out"}, accept, arg_extremum},
+      {Op::argsort, {"aten::topk.values"}, accept, argsort},
       {Op::softmax, {"aten::_softmax.out"}, accept, softmax},
       {Op::log_softmax, {"aten::_log_softmax.out"}, refuse_log_softmax, softmax},
       {Op::cumsum, {"aten::cumsum.out"}, accept, cumsum},

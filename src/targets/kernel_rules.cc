@@ -155,7 +155,8 @@ Value* gather(const Builder& build, const Node& node) {
   return build.view(y, node.result()->shape());
 }
 
-// What a rule builds is looked at again, so each gives something simpler than it was given, or null.
+// What a rule builds is looked at again, so each gives something simpler than it was given, or
+// null.
 constexpr Rule kRules[] = {
     {Op::matmul, matmul},
     {Op::linear, linear},

@@ -184,4 +184,17 @@ void resize(MethodBuilder& method, const Node& node) {
   images.give_back();
 }
 
+void grid_sample(MethodBuilder& method, const Node& node) {
+  const auto& attrs = node.attrs<GridSampleAttrs>();
+  Images images(method, node);
+  // The numbers of ATen's GridSamplerInterpolation and GridSamplerPadding.
+  method.call(
+      "aten::grid_sampler_2d", "out",
+      {images.in, method.tensor(node.operand(1)),
+       method.integer(attrs.mode == ResizeMode::bilinear ? 0 : 1),
+       method.integer(static_cast<int64_t>(attrs.outside)), method.boolean(attrs.align_corners)},
+      images.out);
+  images.give_back();
+}
+
 }  // namespace layline::window_calls

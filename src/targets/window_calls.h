@@ -23,4 +23,6 @@ void avg_pool(MethodBuilder& method, const Node& node);
 std::string refuse_resize(const Node& node);
 void resize(MethodBuilder& method, const Node& node);
 
+void grid_sample(MethodBuilder& method, const Node& node);
+
 }  // namespace layline::window_calls

@@ -59,7 +59,7 @@ const Value* root_of(const Value* value) {
 int64_t index_limit(const Graph& graph) {
   int64_t limit = 5;
   for (const Node* node : graph) {
-    if (node->is(Op::scatter_elements))
+    if (node->is(Op::scatter_elements) || node->is(Op::scatter_add))
       for (const Dim& length : root_of(node->operand(0))->shape())
         limit = std::min(limit, probe_size(graph, length).value());
     if (!node->is(Op::gather)) continue;

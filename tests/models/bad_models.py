@@ -49,6 +49,16 @@ class UnsupportedOps(nn.Module):
         return spectrum.abs() + torch.linalg.inv(inverse), values
 
 
+class LateWindows(nn.Module):
+    """Overlapping windows that are read after a write to what they view."""
+
+    def forward(self, x):
+        x = x.clone()
+        windows = x.unfold(1, 3, 1)
+        x.add_(1)
+        return windows
+
+
 class Complex(nn.Module):
     def forward(self, x):
         return torch.view_as_complex(x) * 2
@@ -75,6 +85,7 @@ MODELS = {
     "item": (Item, lambda: (torch.randn(4, 2), torch.tensor(3))),
     "masked_select": (MaskedSelect, lambda: (torch.randn(4),)),
     "unsupported_ops": (UnsupportedOps, lambda: (torch.randn(4, 4),)),
+    "late_windows": (LateWindows, lambda: (torch.randn(2, 5),)),
     "complex": (Complex, lambda: (torch.randn(3, 2),)),
     "subclass_weights": (subclass_weights, lambda: (torch.randn(2, 8),)),
     "random": (Random, lambda: (torch.randn(3, 2),)),

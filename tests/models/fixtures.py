@@ -15,6 +15,7 @@ import torch
 import activations
 import attention
 import bad_models
+import catalogue
 import export
 import layers
 import networks

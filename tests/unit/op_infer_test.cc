@@ -135,7 +135,10 @@ TEST(InferElementwise, RefusesShapesThatDoNotBroadcast) {
             "error: expected shapes that broadcast, found f32[1,8,16] and f32[16,8]");
   for (const OpInfo& row : all_ops()) {
     if (row.op_class != OpClass::elementwise || row.min_operands != 2) continue;
-    const DType dtype = row.name.starts_with("logical_") ? DType::boolean : DType::f32;
+    const bool integers = row.name.starts_with("bitwise_") || row.name.ends_with("_shift");
+    const DType dtype = row.name.starts_with("logical_") ? DType::boolean
+                        : integers                       ? DType::i64
+                                                         : DType::f32;
     const Attributes attributes =
         row.attributes == Attributes(BinaryAttrs{}).index() ? Attributes(BinaryAttrs{}) : NoAttrs{};
     const auto check = [&](Shape a, Shape b) {

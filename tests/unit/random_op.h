@@ -84,7 +84,10 @@ class RandomOps {
       case Op::gather_elements:
         return gather_elements();
       case Op::scatter_elements:
-        return scatter_elements();
+      case Op::scatter_add:
+        return scatter_elements(op);
+      case Op::grid_sample:
+        return grid_sample();
       case Op::linear: {
         const Shape x = shape(1, 4);
         const int64_t n = size();
@@ -136,6 +139,7 @@ class RandomOps {
       }
       case Op::argmax:
       case Op::argmin:
+      case Op::argsort:
       case Op::softmax:
       case Op::log_softmax:
       case Op::cumsum: {
@@ -230,9 +234,13 @@ class RandomOps {
     const Shape to = shape(0, 4);
     const OpInfo& row = info(op);
     const bool logical = row.name.starts_with("logical");
+    const bool integer = row.name.starts_with("bitwise") || row.name.ends_with("shift");
     std::vector<TensorType> types;
     for (int i = 0; i < row.min_operands; ++i)
-      types.push_back({logical ? DType::boolean : DType::f32, broadcastable_to(to)});
+      types.push_back({logical   ? DType::boolean
+                       : integer ? DType::i32
+                                 : DType::f32,
+                       broadcastable_to(to)});
     if (op == Op::where) types[0].dtype = DType::boolean;
     if (op == Op::prelu) types[0].shape = to;
     const Attributes known[] = {NoAttrs{},       BinaryAttrs{{-2, 6}}, ClampAttrs{{-2, 2}},
@@ -291,18 +299,24 @@ class RandomOps {
     return result;
   }
   /// Every place at most once along the axis: which of two updates comes last is a matter of order.
-  OpInstance scatter_elements() {
+  OpInstance scatter_elements(Op op) {
     const Shape data = shape(1, 4);
     const int64_t along = axis(data);
     OpInstance result =
-        make(Op::scatter_elements, {{DType::f32, data}, {DType::i64, data}, {DType::f32, data}},
-             AxisAttrs{along});
+        make(op, {{DType::f32, data}, {DType::i64, data}, {DType::f32, data}}, AxisAttrs{along});
     Tensor& indices = result.operands[1];
     int64_t inner = 1, length = data[static_cast<size_t>(along)].value();
     for (size_t a = static_cast<size_t>(along) + 1; a < data.size(); ++a) inner *= data[a].value();
     for (int64_t i = 0; i < indices.count(); ++i)
       indices.set_int(i, length - 1 - i / inner % length);
     return result;
+  }
+  OpInstance grid_sample() {
+    const Shape x = {size(), random_.between(1, 4), random_.between(1, 4), size()};
+    return make(
+        Op::grid_sample, {{DType::f32, x}, {DType::f32, {x[0], size(), size(), 2}}},
+        GridSampleAttrs{random_.chance(2) ? ResizeMode::nearest : ResizeMode::bilinear,
+                        static_cast<OutsideMode>(random_.between(0, 2)), random_.chance(2)});
   }
   OpInstance gather_elements() {
     const Shape data = shape(1, 4);

@@ -41,6 +41,8 @@ graph "every op" {
   %max_pool = max_pool(%x) { kernel = [2,2], stride = [2,2], dilation = [1,1], low = [0,0], high = [0,0] }
   %avg_pool = avg_pool(%x) { kernel = [2,2], stride = [2,2], dilation = [1,1], low = [1,1], high = [1,1], count_padding = true }
   %resize = resize(%x) { size = [8,8], step = [0.5,0.5], mode = nearest, align_corners = true }
+  %grid = slice(%x) { start = [0,0,0,0], size = [2,4,4,2], step = [1,1,1,1] }
+  %grid_sample = grid_sample(%x, %grid) { mode = nearest, outside = reflection, align_corners = true }
   %relayout = relayout(%x) { relayout = [2,4,4,8] (2,16,8)->(0,2,1) [2,8,4,4] }
   %expand = expand(%slope) { shape = [3,8] }
   %slice = slice(%x) { start = [0,1,0,0], size = [2,2,4,8], step = [1,2,1,1] }
@@ -51,6 +53,7 @@ graph "every op" {
   %gather = gather(%slope, %i)
   %gather_elements = gather_elements(%slope, %i)
   %scatter_elements = scatter_elements(%slope, %i, %gather_elements)
+  %scatter_add = scatter_add(%slope, %i, %gather_elements)
   %add = add(%d, %d) { bounds = [0,inf] }
   %sub = sub(%x, %slope)
   %mul = mul(%x, %x)
@@ -70,6 +73,12 @@ graph "every op" {
   %logical_and = logical_and(%b, %b)
   %logical_or = logical_or(%b, %b)
   %logical_xor = logical_xor(%b, %b)
+  %bitwise_and = bitwise_and(%i, %i)
+  %bitwise_or = bitwise_or(%i, %i)
+  %bitwise_xor = bitwise_xor(%i, %i)
+  %left_shift = left_shift(%i, %i)
+  %right_shift = right_shift(%i, %i)
+  %atan2 = atan2(%x, %x)
   %prelu = prelu(%x, %slope)
   %where = where(%b, %x, %x)
   %abs = abs(%x)
@@ -84,6 +93,13 @@ graph "every op" {
   %sin = sin(%x)
   %cos = cos(%x)
   %atan = atan(%x)
+  %asin = asin(%x)
+  %acos = acos(%x)
+  %sinh = sinh(%x)
+  %cosh = cosh(%x)
+  %asinh = asinh(%x)
+  %acosh = acosh(%x)
+  %atanh = atanh(%x)
   %tanh = tanh(%x)
   %sigmoid = sigmoid(%x)
   %erf = erf(%x)
@@ -109,6 +125,7 @@ graph "every op" {
   %reduce_all = reduce_all(%b) { axes = [0] }
   %argmax = argmax(%x) { axis = 3 }
   %argmin = argmin(%x)
+  %argsort = argsort(%x) { axis = 1 }
   %softmax = softmax(%x) { axis = 3 }
   %log_softmax = log_softmax(%x) { axis = 3 }
   %cumsum = cumsum(%x) { axis = 1 }

@@ -281,7 +281,9 @@ class Importer {
   static std::vector<ViewStep> steps_between(Value* base, Value* value) {
     std::vector<ViewStep> steps;
     for (Value* at = value; at != base; at = at->def()->operand(0)) {
-      if (at->def() == nullptr || at->def()->operand_count() != 1) return {};  // a moved constant
+      if (at->def() == nullptr || at->def()->operand_count() == 0) return {};  // a moved constant
+      const Op op = at->def()->op();
+      if (op != Op::relayout && op != Op::slice && op != Op::expand) return {ViewStep::copied()};
       steps.push_back({at->def()->op(), at->def()->attributes()});
     }
     std::ranges::reverse(steps);

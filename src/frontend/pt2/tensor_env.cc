@@ -11,8 +11,10 @@ Value* write_back(const ViewStep& step, Value* base, Value* part, const Builder&
   if (step.op == Op::relayout)
     return builder.relayout(part, std::get<RelayoutAttrs>(step.attributes).relayout.inverse());
   if (step.op != Op::slice)
-    throw UserError("{}: writes in place to an expanded tensor; clone it before the write",
-                    describe(*builder.origin()));
+    throw UserError(
+        "{}: writes in place to an expanded tensor, or to overlapping windows; clone it before the "
+        "write",
+        describe(*builder.origin()));
   const auto& slice = std::get<SliceAttrs>(step.attributes);
   for (size_t a = 0; a < slice.start.size(); ++a) {
     if (slice.size[a] == base->shape()[a]) continue;
@@ -43,8 +45,14 @@ Value* TensorEnv::read(std::string_view name, const Builder& builder) {
   const Storage& storage = storages_[binding.storage];
   if (binding.version != storage.version) {
     binding.value = storage.value;
-    for (const ViewStep& step : binding.path)
+    for (const ViewStep& step : binding.path) {
+      if (step.is_copied())
+        throw UserError(
+            "{}: reads `{}`, a view of a tensor that has been written to in place since; clone the "
+            "view, or take it after the write",
+            describe(*builder.origin()), name);
       binding.value = builder.add(step.op, {binding.value}, step.attributes);
+    }
     binding.version = storage.version;
   }
   return binding.value;

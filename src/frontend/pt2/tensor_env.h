@@ -18,6 +18,11 @@ namespace layline::pt2 {
 struct ViewStep {
   Op op;
   Attributes attributes;
+
+  /// A view in torch that the importer had to copy, such as overlapping windows: it does not see
+  /// later writes, so reading it after one is refused.
+  static ViewStep copied() { return {Op::concat, AxisAttrs{}}; }
+  bool is_copied() const { return op == Op::concat; }
 };
 
 class TensorEnv {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -58,6 +59,12 @@ TensorType infer_arg_extremum(Types operands, const Attributes& attributes) {
   TensorType type = reduced(operands[0], axes, DType::i64);
   expect_elements(operands[0], axes);
   return type;
+}
+
+TensorType infer_argsort(Types operands, const Attributes& attributes) {
+  expect_numeric(operands[0]);
+  expect_axis(std::get<AxisAttrs>(attributes).axis, operands[0]);
+  return {DType::i64, operands[0].shape};
 }
 
 TensorType infer_softmax(Types operands, const Attributes& attributes) {
@@ -217,6 +224,29 @@ Tensor evaluate_argmax(Tensors operands, const Attributes& attributes, const Ten
 
 Tensor evaluate_argmin(Tensors operands, const Attributes& attributes, const TensorType& result) {
   return first_best(operands[0], attributes, result, [](auto a, auto b) { return a < b; });
+}
+
+/// Of equal elements the first comes first; NaN counts as the greatest number.
+Tensor evaluate_argsort(Tensors operands, const Attributes& attributes, const TensorType& result) {
+  const Lanes lanes(operands[0].dims(), std::get<AxisAttrs>(attributes).axis);
+  Tensor out(result);
+  with_number_type(operands[0].dtype(), [&]<typename T>(T) {
+    const std::vector<T> elements = values<T>(operands[0]);
+    Ints order(static_cast<size_t>(lanes.length));
+    lanes.each([&](int64_t, int64_t first) {
+      auto element = [&](int64_t i) {
+        return elements[static_cast<size_t>(first + i * lanes.inner)];
+      };
+      std::iota(order.begin(), order.end(), 0);
+      std::ranges::stable_sort(order, [&](int64_t i, int64_t j) {
+        const T a = element(i), b = element(j);
+        return a > b || (a != a && b == b);
+      });
+      for (int64_t i = 0; i < lanes.length; ++i)
+        out.set_int(first + i * lanes.inner, order[static_cast<size_t>(i)]);
+    });
+  });
+  return out;
 }
 
 Tensor evaluate_softmax(Tensors operands, const Attributes& attributes, const TensorType& result) {

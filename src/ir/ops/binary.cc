@@ -68,6 +68,17 @@ int64_t floor_quotient(int64_t a, int64_t b) {
 
 int64_t floor_remainder(int64_t a, int64_t b) { return minus(a, times(floor_quotient(a, b), b)); }
 
+/// Shifts beyond the width leave nothing, or the sign. Bits that the type does not have are lost
+/// when the result is stored.
+int64_t shifted_left(int64_t a, int64_t count) {
+  if (count < 0 || count >= 64) return 0;
+  return static_cast<int64_t>(static_cast<uint64_t>(a) << count);
+}
+
+int64_t shifted_right(int64_t a, int64_t count) {
+  return a >> (count < 0 || count >= 64 ? 63 : count);
+}
+
 double trunc_remainder(double a, double b) { return std::fmod(a, b); }
 
 int64_t trunc_remainder(int64_t a, int64_t b) {
@@ -151,6 +162,32 @@ Tensor evaluate_logical_or(Tensors operands, const Attributes&, const TensorType
 
 Tensor evaluate_logical_xor(Tensors operands, const Attributes&, const TensorType& result) {
   return map2(operands, result, [](auto a, auto b) { return int64_t((a != 0) != (b != 0)); });
+}
+
+Tensor evaluate_bitwise_and(Tensors operands, const Attributes&, const TensorType& result) {
+  return map2(operands, result, [](auto a, auto b) { return int64_t(a) & int64_t(b); });
+}
+
+Tensor evaluate_bitwise_or(Tensors operands, const Attributes&, const TensorType& result) {
+  return map2(operands, result, [](auto a, auto b) { return int64_t(a) | int64_t(b); });
+}
+
+Tensor evaluate_bitwise_xor(Tensors operands, const Attributes&, const TensorType& result) {
+  return map2(operands, result, [](auto a, auto b) { return int64_t(a) ^ int64_t(b); });
+}
+
+Tensor evaluate_left_shift(Tensors operands, const Attributes&, const TensorType& result) {
+  return map2(operands, result,
+              [](auto a, auto b) { return shifted_left(int64_t(a), int64_t(b)); });
+}
+
+Tensor evaluate_right_shift(Tensors operands, const Attributes&, const TensorType& result) {
+  return map2(operands, result,
+              [](auto a, auto b) { return shifted_right(int64_t(a), int64_t(b)); });
+}
+
+Tensor evaluate_atan2(Tensors operands, const Attributes&, const TensorType& result) {
+  return map2(operands, result, [](auto y, auto x) { return std::atan2(double(y), double(x)); });
 }
 
 Tensor evaluate_prelu(Tensors operands, const Attributes&, const TensorType& result) {

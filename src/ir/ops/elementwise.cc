@@ -37,6 +37,17 @@ TensorType infer_bounded_float_binary(Types operands, const Attributes& attribut
   return infer_bounded_binary(operands, attributes);
 }
 
+TensorType infer_integer_binary(Types operands, const Attributes& attributes) {
+  if (!is_integer(operands[0].dtype))
+    throw UserError("expected integer operands, found {}", to_string(operands[0]));
+  return infer_any_binary(operands, attributes);
+}
+
+TensorType infer_float_binary(Types operands, const Attributes& attributes) {
+  expect_float(operands[0]);
+  return infer_any_binary(operands, attributes);
+}
+
 TensorType infer_comparison(Types operands, const Attributes& attributes) {
   return {DType::boolean, infer_any_binary(operands, attributes).shape};
 }

@@ -153,6 +153,11 @@ TensorType infer_scatter_elements(Types operands, const Attributes& attributes) 
   return data;
 }
 
+TensorType infer_scatter_add(Types operands, const Attributes& attributes) {
+  expect_numeric(operands[0]);
+  return infer_scatter_elements(operands, attributes);
+}
+
 // ---- Elements ----
 
 namespace {
@@ -352,6 +357,19 @@ Tensor evaluate_scatter_elements(Tensors operands, const Attributes& attributes,
   const size_t width = byte_size(result.dtype);
   walk_elements(operands[0], operands[1], attributes, [&](size_t from, size_t to) {
     std::memcpy(out.bytes().data() + to * width, operands[2].bytes().data() + from * width, width);
+  });
+  return out;
+}
+
+Tensor evaluate_scatter_add(Tensors operands, const Attributes& attributes,
+                            const TensorType& result) {
+  Tensor out(result);
+  with_number_type(result.dtype, [&]<typename T>(T) {
+    std::vector<T> sums = values<T>(operands[0]);
+    const std::vector<T> updates = values<T>(operands[2]);
+    walk_elements(operands[0], operands[1], attributes,
+                  [&](size_t from, size_t to) { sums[to] = plus(sums[to], updates[from]); });
+    for (size_t i = 0; i < sums.size(); ++i) store(out, static_cast<int64_t>(i), sums[i]);
   });
   return out;
 }

@@ -90,6 +90,34 @@ Tensor evaluate_atan(Tensors operands, const Attributes&, const TensorType& resu
   return map_floats(operands, result, [](double x) { return std::atan(x); });
 }
 
+Tensor evaluate_asin(Tensors operands, const Attributes&, const TensorType& result) {
+  return map_floats(operands, result, [](double x) { return std::asin(x); });
+}
+
+Tensor evaluate_acos(Tensors operands, const Attributes&, const TensorType& result) {
+  return map_floats(operands, result, [](double x) { return std::acos(x); });
+}
+
+Tensor evaluate_sinh(Tensors operands, const Attributes&, const TensorType& result) {
+  return map_floats(operands, result, [](double x) { return std::sinh(x); });
+}
+
+Tensor evaluate_cosh(Tensors operands, const Attributes&, const TensorType& result) {
+  return map_floats(operands, result, [](double x) { return std::cosh(x); });
+}
+
+Tensor evaluate_asinh(Tensors operands, const Attributes&, const TensorType& result) {
+  return map_floats(operands, result, [](double x) { return std::asinh(x); });
+}
+
+Tensor evaluate_acosh(Tensors operands, const Attributes&, const TensorType& result) {
+  return map_floats(operands, result, [](double x) { return std::acosh(x); });
+}
+
+Tensor evaluate_atanh(Tensors operands, const Attributes&, const TensorType& result) {
+  return map_floats(operands, result, [](double x) { return std::atanh(x); });
+}
+
 Tensor evaluate_tanh(Tensors operands, const Attributes&, const TensorType& result) {
   return map_floats(operands, result, [](double x) { return std::tanh(x); });
 }

@@ -1,10 +1,12 @@
 // Activations, and other functions of one tensor.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numbers>
 
 #include "frontend/pt2/ops/rules.h"
 #include "frontend/pt2/promotion.h"
+#include "ir/tensor.h"
 
 namespace layline::pt2 {
 namespace {
@@ -30,10 +32,19 @@ void hardtanh(Call& call) {
       call.clamp(call.tensor("self"), call.number("min_val", -1), call.number("max_val", 1)));
 }
 
+/// torch casts bounds to the dtype of integers: -3 is 253 for bytes.
+double held_by(DType dtype, double bound) {
+  if (is_float(dtype) || std::isinf(bound)) return bound;
+  Tensor held({dtype, {}});
+  held.set_int(0, static_cast<int64_t>(bound));
+  return static_cast<double>(held.get_int(0));
+}
+
 void clamp(Call& call) {
-  const double max = call.number("max", kInfinity);
+  const DType dtype = call.recorded().dtype;
+  const double max = held_by(dtype, call.number("max", kInfinity));
   // Where min exceeds max, torch gives max everywhere.
-  const double min = std::min(call.number("min", -kInfinity), max);
+  const double min = std::min(held_by(dtype, call.number("min", -kInfinity)), max);
   call.result(call.clamp(self_as_recorded(call), min, max));
 }
 
@@ -66,12 +77,18 @@ Value* softplus(const Builder& build, Value* x) {
 }
 
 void softplus(Call& call) {
-  // torch switches to the identity above `threshold`, where the two agree to the last digit.
   Value* x = call.tensor("self");
-  const double beta = call.number("beta", 1);
-  if (beta == 1) return call.result(softplus(call, x));
-  Value* scaled = call.binary(Op::mul, x, call.scalar(x->dtype(), beta));
-  call.result(call.binary(Op::div, softplus(call, scaled), call.scalar(x->dtype(), beta)));
+  const double beta = call.number("beta", 1), threshold = call.number("threshold", 20);
+  Value* scaled = beta == 1 ? x : call.binary(Op::mul, x, call.scalar(x->dtype(), beta));
+  Value* y = softplus(call, scaled);
+  if (beta != 1) y = call.binary(Op::div, y, call.scalar(x->dtype(), beta));
+  // torch switches to the identity above `threshold`; from 20 on the two agree to the last digit.
+  constexpr double kAlike = 20;
+  if (threshold < kAlike) {
+    Value* above = call.binary(Op::greater, scaled, call.scalar(x->dtype(), threshold));
+    y = call.add(Op::where, {above, x, y});
+  }
+  call.result(y);
 }
 
 void mish(Call& call) {
@@ -202,12 +219,6 @@ void softmax(Call& call, Op op) {
 
 void square(Call& call) { call.result(call.add(Op::square, {self_as_recorded(call)})); }
 
-void bitwise_not(Call& call) {
-  Value* x = call.tensor("self");
-  if (x->dtype() != DType::boolean) call.fail("is supported on bool tensors only");
-  call.result(call.add(Op::logical_not, {x}));
-}
-
 void logical_not(Call& call) {
   call.result(call.add(Op::logical_not, {call.convert(call.tensor("self"), DType::boolean)}));
 }
@@ -218,7 +229,11 @@ constexpr OpRule kRules[] = {
     {"aten.hardtanh.default", hardtanh},
     {"aten.clamp.default", clamp},
     {"aten.clamp.Tensor", clamp_tensor},
+    {"aten.clip.default", clamp},
+    {"aten.clip.Tensor", clamp_tensor},
     {"aten.clamp_min.default", clamp},
+    {"aten.clamp_min.Tensor", clamp_tensor},
+    {"aten.clamp_max.Tensor", clamp_tensor},
     {"aten.clamp_max.default", clamp},
     {"aten.hardswish.default", unary<Op::hardswish>},
     {"aten.hardsigmoid.default", hardsigmoid},
@@ -269,7 +284,6 @@ constexpr OpRule kRules[] = {
     {"aten.square.default", square},
     {"aten.isnan.default", isnan},
     {"aten.isinf.default", isinf},
-    {"aten.bitwise_not.default", bitwise_not},
     {"aten.logical_not.default", logical_not},
 };
 

@@ -50,8 +50,13 @@ void div_mode(Call& call) {
   const std::string_view mode = call.string("rounding_mode", "");
   if (mode.empty()) return call.result(binary(call, Op::div));
   if (mode == "floor") return call.result(binary(call, Op::floor_div));
-  Value* quotient = binary(call, Op::div);
-  call.result(is_float(quotient->dtype()) ? call.add(Op::trunc, {quotient}) : quotient);
+  const DType dtype = call.recorded().dtype;
+  if (is_float(dtype)) return call.result(call.add(Op::trunc, {binary(call, Op::div)}));
+  // Towards zero: what is left has the sign of the dividend.
+  Value* a = as(call, operand(call, "self"), dtype);
+  Value* b = as(call, operand(call, "other"), dtype);
+  Value* divisible = call.binary(Op::sub, a, call.binary(Op::fmod, a, b));
+  call.result(call.binary(Op::floor_div, divisible, b));
 }
 
 void pow_number(Call& call) {
@@ -81,12 +86,6 @@ template <Op op>
 void logical(Call& call) {
   call.result(call.binary(op, as(call, operand(call, "self"), DType::boolean),
                           as(call, operand(call, "other"), DType::boolean)));
-}
-
-template <Op op>
-void bitwise(Call& call) {
-  if (call.recorded().dtype != DType::boolean) call.fail("is supported on bool tensors only");
-  logical<op>(call);
 }
 
 void where(Call& call) {
@@ -194,12 +193,6 @@ constexpr OpRule kRules[] = {
     {"aten.logical_and.default", logical<Op::logical_and>},
     {"aten.logical_or.default", logical<Op::logical_or>},
     {"aten.logical_xor.default", logical<Op::logical_xor>},
-    {"aten.bitwise_and.Tensor", bitwise<Op::logical_and>},
-    {"aten.bitwise_or.Tensor", bitwise<Op::logical_or>},
-    {"aten.bitwise_xor.Tensor", bitwise<Op::logical_xor>},
-    {"aten.__and__.Tensor", bitwise<Op::logical_and>},
-    {"aten.__or__.Tensor", bitwise<Op::logical_or>},
-    {"aten.__xor__.Tensor", bitwise<Op::logical_xor>},
     {"aten.where.self", where},
     {"aten.where.ScalarSelf", where},
     {"aten.where.ScalarOther", where},

@@ -1,4 +1,6 @@
 // Tensors that are made of numbers: constants.
+#include <cmath>
+
 #include "frontend/pt2/ops/rules.h"
 #include "ir/tensor.h"
 
@@ -38,6 +40,25 @@ void arange(Call& call) {
       Constant::owned(type.dtype, type.shape, {numbers.bytes().begin(), numbers.bytes().end()})));
 }
 
+/// From start to end in equal steps, as torch counts them: the second half from the end.
+template <bool powers>
+void linspace(Call& call) {
+  const TensorType type = call.recorded();
+  if (!is_static(type.shape)) call.fail("of a dynamic length is not supported");
+  const double start = call.number("start", 0), end = call.number("end", 0);
+  Tensor numbers(type);
+  const int64_t count = numbers.count();
+  const double step = count > 1 ? (end - start) / static_cast<double>(count - 1) : 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double x = i < count / 2 ? start + step * static_cast<double>(i)
+                                   : end - step * static_cast<double>(count - 1 - i);
+    numbers.set(i, count == 1 ? start : powers ? std::pow(call.number("base", 10), x) : x);
+  }
+  if (powers && count == 1) numbers.set(0, std::pow(call.number("base", 10), start));
+  call.result(call.constant(
+      Constant::owned(type.dtype, type.shape, {numbers.bytes().begin(), numbers.bytes().end()})));
+}
+
 constexpr OpRule kRules[] = {
     {"aten.full.default", full},
     {"aten.full_like.default", full},
@@ -56,6 +77,8 @@ constexpr OpRule kRules[] = {
     {"aten.fill.Tensor", fill},
     {"aten.zero.default", filled_with<0>},
     {"aten.scalar_tensor.default", scalar_tensor},
+    {"aten.linspace.default", linspace<false>},
+    {"aten.logspace.default", linspace<true>},
     {"aten.arange.default", arange},
     {"aten.arange.start", arange},
     {"aten.arange.start_step", arange},

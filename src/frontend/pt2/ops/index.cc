@@ -4,6 +4,7 @@
 
 #include "frontend/pt2/ops/rules.h"
 #include "frontend/pt2/overwrite.h"
+#include "ir/evaluate.h"
 #include "ir/tensor.h"
 
 namespace layline::pt2 {
@@ -52,6 +53,41 @@ Value* counted_from_start(const Call& call, Value* index, int64_t length) {
   return call.add(Op::where, {negative, wrapped, index});
 }
 
+/// A constant mask stands for the places where it is true: an index for each of its axes.
+std::vector<Value*> places_in(const Call& call, const Constant& mask) {
+  const Tensor tensor = tensor_of(mask);
+  Ints hits;
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    if (tensor.get_int(i) != 0) hits.push_back(i);
+  std::vector<Value*> indices;
+  int64_t inner = tensor.count();
+  for (int64_t size : tensor.dims()) {
+    inner /= std::max<int64_t>(size, 1);
+    Tensor along({DType::i64, {std::ssize(hits)}});
+    for (size_t k = 0; k < hits.size(); ++k)
+      along.set_int(static_cast<int64_t>(k),
+                    hits[k] / std::max<int64_t>(inner, 1) % std::max<int64_t>(size, 1));
+    indices.push_back(call.constant(Constant::owned(DType::i64, along.type().shape,
+                                                    {along.bytes().begin(), along.bytes().end()})));
+  }
+  return indices;
+}
+
+/// The index tensors with constant masks replaced.
+std::vector<Value*> given_indices(const Call& call) {
+  std::vector<Value*> indices;
+  for (Value* index : call.optional_tensors("indices")) {
+    const Constant* mask = index && index->dtype() == DType::boolean ? constant_of(index) : nullptr;
+    if (mask == nullptr) {
+      indices.push_back(index);
+      continue;
+    }
+    const std::vector<Value*> places = places_in(call, *mask);
+    indices.insert(indices.end(), places.begin(), places.end());
+  }
+  return indices;
+}
+
 /// The axes that x[..., i, :, j] indexes, with the index tensor of each.
 struct Indexed {
   std::vector<int> axes;
@@ -60,7 +96,7 @@ struct Indexed {
 
 Indexed indexed_axes(Call& call, const Value* x) {
   Indexed indexed;
-  const std::vector<Value*> given = call.optional_tensors("indices");
+  const std::vector<Value*> given = given_indices(call);
   if (given.size() > x->shape().size())
     call.fail("{} indices for {}", given.size(), to_string(x->type()));
   for (size_t a = 0; a < given.size(); ++a) {
@@ -159,13 +195,29 @@ void index_copy(Call& call) {
   call.result(call.add(Op::scatter_elements, {x, index, source}, AxisAttrs{axis}));
 }
 
-/// x with x[..., i, :, j] replaced by values, which broadcast.
+/// x with the elements under a mask replaced by one value.
+bool put_under_mask(Call& call, Value* x, bool accumulate) {
+  const std::vector<Value*> given = call.optional_tensors("indices");
+  if (given.size() != 1 || given[0] == nullptr || given[0]->dtype() != DType::boolean) return false;
+  Value* values = call.convert(call.tensor("values"), x->dtype());
+  if (!element_count(values->shape()).is_one() || given[0]->shape().size() > x->shape().size())
+    return false;
+  values = call.view(values, {});
+  if (accumulate) values = call.binary(Op::add, x, values);
+  Shape mask = given[0]->shape();
+  mask.resize(x->shape().size(), Dim(1));
+  call.result(call.add(Op::where, {call.view(given[0], mask), values, x}));
+  return true;
+}
+
+/// x with x[..., i, :, j] replaced by values, which broadcast, or with the values added.
 void index_put(Call& call) {
-  if (call.flag("accumulate", false))
-    call.fail("adds to the elements (accumulate=True), which is not supported");
+  const bool accumulate = call.flag("accumulate", false);
   Value* x = call.tensor("self");
+  if (put_under_mask(call, x, accumulate)) return;
   if (const Indexed indexed = indexed_axes(call, x);
-      indexed.axes.size() == 1 && element_count(indexed.indices[0]->shape()).is_one()) {
+      !accumulate && indexed.axes.size() == 1 &&
+      element_count(indexed.indices[0]->shape()).is_one()) {
     const auto place = static_cast<size_t>(indexed.axes[0]);
     Shape part = x->shape();
     part.erase(part.begin() + static_cast<std::ptrdiff_t>(place));
@@ -190,30 +242,12 @@ void index_put(Call& call) {
   Shape one_axis(elements.size(), Dim(1));
   one_axis[static_cast<size_t>(axis)] = elements[static_cast<size_t>(axis)];
   Value* positions = call.expand(call.view(flat.position, one_axis), elements);
-  Value* y = call.add(Op::scatter_elements, {flat.data, positions, call.view(values, elements)},
-                      AxisAttrs{flat.axis});
+  Value* y = call.add(accumulate ? Op::scatter_add : Op::scatter_elements,
+                      {flat.data, positions, call.view(values, elements)}, AxisAttrs{flat.axis});
   std::vector<int> inverse(flat.order.size());
   for (size_t i = 0; i < inverse.size(); ++i)
     inverse[static_cast<size_t>(flat.order[i])] = static_cast<int>(i);
   call.result(call.permute(call.view(y, flat.unmerged), inverse));
-}
-
-/// Elements of `src` at places of `index`; both may be shorter than x, and src longer than index.
-void scatter(Call& call) {
-  Value* x = call.tensor("self");
-  Value* index = call.tensor("index");
-  Value* source = call.convert(call.tensor("src"), x->dtype());
-  const Shape shape = x->shape();
-  for (Value** operand : {&x, &index, &source})
-    if ((*operand)->shape().empty()) *operand = call.view(*operand, {1});
-  if (source->shape().size() != index->shape().size())
-    call.fail("the source is {}, the index {}", to_string(source->type()),
-              to_string(index->type()));
-  for (size_t a = 0; a < index->shape().size(); ++a)
-    source = call.slice(source, static_cast<int64_t>(a), 0, index->shape()[a]);
-  Value* y = call.add(Op::scatter_elements, {x, index, source},
-                      AxisAttrs{call.axis("dim", 0, x->type().rank())});
-  call.result(call.view(y, shape));
 }
 
 int64_t static_length(Call& call, const Value* x, int64_t axis) {
@@ -260,7 +294,6 @@ constexpr OpRule kRules[] = {
     {"aten.index.Tensor", index},
     {"aten.index_put.default", index_put},
     {"aten.index_copy.default", index_copy},
-    {"aten.scatter.src", scatter},
     {"aten.slice_scatter.default", slice_scatter},
     {"aten.select_scatter.default", select_scatter},
 };

@@ -50,6 +50,73 @@ void stack_along(Call& call, int64_t axis, size_t rank) {
   call.result(call.concat(std::move(parts), std::min(axis, parts[0]->type().rank() - 1)));
 }
 
+/// Vectors are columns.
+void column_stack(Call& call) {
+  std::vector<Value*> parts = joined_operands(call);
+  if (parts.empty()) call.fail("stacks no tensors");
+  for (Value*& part : parts)
+    if (part->shape().size() < 2) part = call.view(part, {element_count(part->shape()), 1});
+  call.result(call.concat(std::move(parts), 1));
+}
+
+/// Along the third axis: a vector is a row of single elements.
+void dstack(Call& call) {
+  std::vector<Value*> parts = joined_operands(call);
+  if (parts.empty()) call.fail("stacks no tensors");
+  for (Value*& part : parts) {
+    Shape shape = part->shape();
+    if (shape.size() < 2) shape = {1, element_count(shape)};
+    if (shape.size() < 3) shape.push_back(1);
+    part = call.view(part, shape);
+  }
+  call.result(call.concat(std::move(parts), 2));
+}
+
+/// Each vector along an axis of its own, repeated along the others; "xy" exchanges the first two.
+void meshgrid(Call& call) {
+  const std::vector<Value*> vectors = call.tensors("tensors");
+  const bool swaps = call.string("indexing", "ij") == "xy" && vectors.size() > 1;
+  for (size_t i = 0; i < vectors.size(); ++i) {
+    Shape shape(vectors.size(), Dim(1));
+    shape[swaps && i < 2 ? 1 - i : i] = element_count(vectors[i]->shape());
+    call.result(call.expand(call.view(vectors[i], shape), call.recorded(i).shape));
+  }
+}
+
+/// All combinations of the elements, one a row.
+void cartesian_prod(Call& call) {
+  const std::vector<Value*> vectors = call.tensors("tensors");
+  if (vectors.size() == 1) return call.result(vectors[0]);
+  Shape grid;
+  for (const Value* vector : vectors) grid.push_back(element_count(vector->shape()));
+  std::vector<Value*> columns;
+  for (size_t i = 0; i < vectors.size(); ++i) {
+    Shape shape(vectors.size(), Dim(1));
+    shape[i] = grid[i];
+    columns.push_back(
+        call.view(call.expand(call.view(vectors[i], shape), grid), {element_count(grid), 1}));
+  }
+  call.result(call.concat(std::move(columns), 1));
+}
+
+/// Matrices along a diagonal of zeros.
+void block_diag(Call& call) {
+  const TensorType type = call.recorded();
+  if (!is_static(type.shape)) call.fail("of dynamic sizes is not supported");
+  std::vector<Value*> rows;
+  int64_t column = 0;
+  for (Value* block : call.tensors("tensors")) {
+    Shape shape = block->shape();
+    while (shape.size() < 2) shape.insert(shape.begin(), Dim(1));
+    block = call.convert(call.view(block, shape), type.dtype);
+    const int64_t width = shape[1].value();
+    PadAttrs pad{{0, column}, {0, type.shape[1].value() - column - width}, PadMode::constant, 0};
+    rows.push_back(call.add(Op::pad, {block}, std::move(pad)));
+    column += width;
+  }
+  call.result(call.concat(std::move(rows), 0));
+}
+
 /// The length of an axis that is about to be cut.
 int64_t static_length(Call& call, Value* x, int64_t axis) {
   const Dim length = x->shape()[static_cast<size_t>(axis)];
@@ -232,6 +299,12 @@ constexpr OpRule kRules[] = {
     {"aten.concat.default", cat},
     {"aten.diff.default", diff},
     {"aten.stack.default", stack},
+    {"aten.column_stack.default", column_stack},
+    {"aten.dstack.default", dstack},
+    {"aten.meshgrid.default", meshgrid},
+    {"aten.meshgrid.indexing", meshgrid},
+    {"aten.cartesian_prod.default", cartesian_prod},
+    {"aten.block_diag.default", block_diag},
     {"aten.hstack.default", [](Call& call) { stack_along(call, 1, 1); }},
     {"aten.vstack.default", [](Call& call) { stack_along(call, 0, 2); }},
     {"aten.slice.Tensor", slice},

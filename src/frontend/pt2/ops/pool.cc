@@ -223,6 +223,9 @@ constexpr OpRule kRules[] = {
     {"aten.adaptive_avg_pool1d.default", [](Call& call) { adaptive_pool(call, Op::avg_pool, 1); }},
     {"aten.adaptive_avg_pool2d.default", [](Call& call) { adaptive_pool(call, Op::avg_pool, 2); }},
     {"aten._adaptive_avg_pool2d.default", [](Call& call) { adaptive_pool(call, Op::avg_pool, 2); }},
+    {"aten.adaptive_avg_pool3d.default", [](Call& call) { adaptive_pool(call, Op::avg_pool, 3); }},
+    {"aten._adaptive_avg_pool3d.default", [](Call& call) { adaptive_pool(call, Op::avg_pool, 3); }},
+    {"aten.adaptive_max_pool3d.default", [](Call& call) { adaptive_pool(call, Op::max_pool, 3); }},
     {"aten.adaptive_max_pool1d.default", [](Call& call) { adaptive_pool(call, Op::max_pool, 1); }},
     {"aten.adaptive_max_pool2d.default", [](Call& call) { adaptive_pool(call, Op::max_pool, 2); }},
 };

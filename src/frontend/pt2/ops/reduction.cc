@@ -1,6 +1,7 @@
 // Reductions. Core reductions keep their axes with size 1; a view drops them where torch does.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "frontend/pt2/ops/rules.h"
 
@@ -115,6 +116,66 @@ void cumsum(Call& call) {
   call.result(call.add(Op::cumsum, {x}, AxisAttrs{axis}));
 }
 
+/// max + log(sum(exp(x - max))), where an infinite maximum is left to the sum.
+void logsumexp(Call& call) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Value* x = call.convert(call.tensor("self"), call.recorded().dtype);
+  const AxesAttrs axes{call.axes("dim", x->type().rank())};
+  Value* most = call.add(Op::reduce_max, {x}, axes);
+  Value* is_infinite =
+      call.binary(Op::equal, call.add(Op::abs, {most}), call.scalar(x->dtype(), kInfinity));
+  most = call.add(Op::where, {is_infinite, call.scalar(x->dtype(), 0), most});
+  Value* sum = call.add(Op::reduce_sum, {call.add(Op::exp, {call.binary(Op::sub, x, most)})}, axes);
+  Value* y = call.binary(Op::add, call.add(Op::log, {sum}), most);
+  call.result(call.view(y, call.recorded().shape));
+}
+
+/// The sum of what is not NaN, and how many those are.
+void sum_of_numbers(Call& call, bool mean) {
+  Value* x = call.convert(call.tensor("self"), call.recorded().dtype);
+  const AxesAttrs axes{call.axes("dim", x->type().rank())};
+  if (is_float(x->dtype())) {
+    Value* is_number = call.binary(Op::equal, x, x);
+    x = call.add(Op::where, {is_number, x, call.scalar(x->dtype(), 0)});
+    Value* sum = call.add(Op::reduce_sum, {x}, axes);
+    Value* count = call.add(Op::reduce_sum, {call.convert(is_number, x->dtype())}, axes);
+    return call.result(
+        call.view(mean ? call.binary(Op::div, sum, count) : sum, call.recorded().shape));
+  }
+  call.result(call.view(call.add(Op::reduce_sum, {x}, axes), call.recorded().shape));
+}
+
+void count_nonzero(Call& call) {
+  Value* x = call.tensor("self");
+  Value* nonzero = call.convert(call.convert(x, DType::boolean), DType::i64);
+  reduce(call, Op::reduce_sum, nonzero);
+}
+
+/// In steps of 1, 2, 4 ...: each multiplies what is that far behind, or 1.
+void cumprod(Call& call) {
+  Value* x = call.convert(call.tensor("self"), call.recorded().dtype);
+  const int64_t axis = call.axis("dim", 0, x->type().rank());
+  if (x->shape().empty()) return call.result(x);
+  const Dim length = x->shape()[static_cast<size_t>(axis)];
+  if (!length.is_static()) call.fail("along a dynamic axis is not supported");
+  for (int64_t step = 1; step < length.value(); step *= 2) {
+    PadAttrs pad{Ints(x->shape().size(), 0), Ints(x->shape().size(), 0), PadMode::constant, 1};
+    pad.low[static_cast<size_t>(axis)] = step;
+    Value* behind =
+        call.add(Op::pad, {call.slice(x, axis, 0, length.value() - step)}, std::move(pad));
+    x = call.binary(Op::mul, x, behind);
+  }
+  call.result(x);
+}
+
+/// The norm of vectors; of a matrix, that of its elements.
+void linalg_norm(Call& call) {
+  const int64_t axes =
+      call.has("dim") ? std::ssize(call.ints("dim", {})) : call.tensor("self")->type().rank();
+  if (call.has("ord") && axes != 1) call.fail("a norm of matrices is not supported");
+  vector_norm(call, "ord");
+}
+
 constexpr OpRule kRules[] = {
     {"aten.mean.default", reduction<Op::reduce_mean>},
     {"aten.mean.dim", reduction<Op::reduce_mean>},
@@ -144,6 +205,17 @@ constexpr OpRule kRules[] = {
     {"aten.std.correction", variance<true>},
     {"aten.var_mean.correction", variance_and_mean<false>},
     {"aten.std_mean.correction", variance_and_mean<true>},
+    {"aten.var_mean.default", variance_and_mean<false>},
+    {"aten.var_mean.dim", variance_and_mean<false>},
+    {"aten.std_mean.default", variance_and_mean<true>},
+    {"aten.std_mean.dim", variance_and_mean<true>},
+    {"aten.logsumexp.default", logsumexp},
+    {"aten.nansum.default", [](Call& call) { sum_of_numbers(call, false); }},
+    {"aten.nanmean.default", [](Call& call) { sum_of_numbers(call, true); }},
+    {"aten.count_nonzero.default", count_nonzero},
+    {"aten.count_nonzero.dim_IntList", count_nonzero},
+    {"aten.linalg_norm.default", linalg_norm},
+    {"aten.cumprod.default", cumprod},
     {"aten.linalg_vector_norm.default", [](Call& call) { vector_norm(call, "ord"); }},
     {"aten.norm.Scalar", [](Call& call) { vector_norm(call, "p"); }},
     {"aten.norm.ScalarOpt_dim", [](Call& call) { vector_norm(call, "p"); }},

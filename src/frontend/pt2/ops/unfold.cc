@@ -37,7 +37,7 @@ Value* windows(const Call& call, Value* x, int64_t axis, int64_t count, int64_t 
   return call.concat(std::move(parts), axis + 1);
 }
 
-void unfold(Call& call) {
+Value* unfolded(const Call& call) {
   Value* x = call.tensor("self");
   const int64_t rank = x->type().rank();
   if (rank == 0 || !is_static(x->shape())) call.fail("takes no {}", to_string(x->type()));
@@ -51,8 +51,12 @@ void unfold(Call& call) {
   for (int a = 0; a <= rank; ++a)
     if (a != axis + 1) last.push_back(a);
   last.push_back(static_cast<int>(axis) + 1);
-  call.result(call.permute(windows(call, x, axis, count, size, step), last));
+  return call.permute(windows(call, x, axis, count, size, step), last);
 }
+
+void unfold(Call& call) { call.view_result(unfolded(call), "self"); }
+
+void unfold_copy(Call& call) { call.result(unfolded(call)); }
 
 /// How patches lie on an image, per spatial axis.
 struct Patches {
@@ -168,7 +172,7 @@ void col2im(Call& call) {
 
 constexpr OpRule kRules[] = {
     {"aten.unfold.default", unfold},
-    {"aten.unfold_copy.default", unfold},
+    {"aten.unfold_copy.default", unfold_copy},
     {"aten.im2col.default", im2col},
     {"aten.col2im.default", col2im},
 };
