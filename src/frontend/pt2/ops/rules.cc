@@ -9,7 +9,7 @@ std::vector<OpRule> all_rules() {
   for (auto table :
        {activation_rules, arithmetic_rules, attention_rules, conv_rules, creation_rules,
         einsum_rules, index_rules, join_rules, linear_rules, norm_rules, pad_rules, pool_rules,
-        recurrent_rules, reduction_rules, resize_rules, unfold_rules, view_rules})
+        quantise_rules, recurrent_rules, reduction_rules, resize_rules, unfold_rules, view_rules})
     rules.insert(rules.end(), table().begin(), table().end());
   return rules;
 }
