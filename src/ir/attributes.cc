@@ -28,4 +28,30 @@ bool operator==(const Attributes& a, const Attributes& b) {
       a);
 }
 
+QuantisationRef* quantisation_of(Attributes& attributes) {
+  return std::visit(
+      []<typename T>(T& attrs) -> QuantisationRef* {
+        if constexpr (requires { attrs.quantisation; })
+          return &attrs.quantisation;
+        else
+          return nullptr;
+      },
+      attributes);
+}
+
+const QuantisationRef* quantisation_of(const Attributes& attributes) {
+  return quantisation_of(const_cast<Attributes&>(attributes));
+}
+
+bool is_dynamic(const Attributes& attributes) {
+  return std::visit(
+      []<typename T>(const T& attrs) {
+        if constexpr (requires { attrs.dynamic; })
+          return attrs.dynamic;
+        else
+          return false;
+      },
+      attributes);
+}
+
 }  // namespace layline

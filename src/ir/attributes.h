@@ -12,6 +12,7 @@
 #include "algebra/relayout.h"
 #include "ir/constant.h"
 #include "ir/dtype.h"
+#include "ir/quantisation.h"
 
 namespace layline {
 
@@ -36,7 +37,51 @@ struct NoAttrs {
 
 struct ConstantAttrs {
   Constant data;
-  static void fields(auto& self, auto&& field) { field("data", self.data); }
+  QuantisationRef quantisation = {};  // what the numbers stand for
+  static void fields(auto& self, auto&& field) {
+    field("data", self.data);
+    field("quantisation", self.quantisation);
+  }
+};
+
+/// How an op's result is quantised, in the ops that have the field `quantisation`: the op computes
+/// on the real numbers that its operands stand for, and its result is rounded to integers. Without
+/// it the result is real.
+///
+/// quantize: the result's quantisation. reinterpret: the same integers, standing for other numbers;
+/// for themselves without it.
+struct QuantisationAttrs {
+  QuantisationRef quantisation;
+  static void fields(auto& self, auto&& field) { field("quantisation", self.quantisation); }
+};
+
+/// choose_scale, choose_zero_point: the quantisation to integers in [min, max] that covers the
+/// elements that share a result element, and 0; symmetric around it, or not.
+struct ChooseAttrs {
+  Ints axes;  // along which the elements share it
+  int64_t min = -128, max = 127;
+  double eps = 0;  // the least scale
+  bool symmetric = false;
+  bool balanced = false;  // the zero point fits the end that it fits better, not always the lower
+  static void fields(auto& self, auto&& field) {
+    field("axes", self.axes);
+    field("min", self.min);
+    field("max", self.max);
+    field("eps", self.eps);
+    field("symmetric", self.symmetric);
+    field("balanced", self.balanced);
+  }
+};
+
+/// quantize_by: integers of a dtype in [min, max].
+struct IntegerAttrs {
+  DType to = DType::i8;
+  int64_t min = -128, max = 127;
+  static void fields(auto& self, auto&& field) {
+    field("to", self.to);
+    field("min", self.min);
+    field("max", self.max);
+  }
 };
 
 struct RelayoutAttrs {
@@ -59,7 +104,11 @@ struct AxisAttrs {
 /// Sorted, distinct, never negative: reductions, flip.
 struct AxesAttrs {
   Ints axes;
-  static void fields(auto& self, auto&& field) { field("axes", self.axes); }
+  QuantisationRef quantisation = {};
+  static void fields(auto& self, auto&& field) {
+    field("axes", self.axes);
+    field("quantisation", self.quantisation);
+  }
 };
 
 /// Element i of the result's axis a is element start[a] + i * step[a] of the operand's, step > 0.
@@ -97,12 +146,20 @@ struct RollAttrs {
 
 struct BinaryAttrs {
   Bounds bounds;
-  static void fields(auto& self, auto&& field) { field("bounds", self.bounds); }
+  QuantisationRef quantisation = {};
+  static void fields(auto& self, auto&& field) {
+    field("bounds", self.bounds);
+    field("quantisation", self.quantisation);
+  }
 };
 
 struct ClampAttrs {
   Bounds bounds;
-  static void fields(auto& self, auto&& field) { field("bounds", self.bounds); }
+  QuantisationRef quantisation = {};
+  static void fields(auto& self, auto&& field) {
+    field("bounds", self.bounds);
+    field("quantisation", self.quantisation);
+  }
 };
 
 /// The one parameter of elu (alpha) and leaky_relu (slope).
@@ -127,6 +184,8 @@ struct ConvAttrs {
   Ints low, high;  // zero padding before and after each spatial axis
   int64_t groups = 1;
   Bounds bounds;
+  QuantisationRef quantisation = {};
+  bool dynamic = false;  // as in LinearAttrs
   static void fields(auto& self, auto&& field) {
     field("stride", self.stride);
     field("dilation", self.dilation);
@@ -134,6 +193,8 @@ struct ConvAttrs {
     field("high", self.high);
     field("groups", self.groups);
     field("bounds", self.bounds);
+    field("quantisation", self.quantisation);
+    field("dynamic", self.dynamic);
   }
 };
 
@@ -145,6 +206,8 @@ struct ConvTransposeAttrs {
   Ints extra;
   int64_t groups = 1;
   Bounds bounds;
+  QuantisationRef quantisation = {};
+  bool dynamic = false;  // as in LinearAttrs
   static void fields(auto& self, auto&& field) {
     field("stride", self.stride);
     field("dilation", self.dilation);
@@ -153,17 +216,31 @@ struct ConvTransposeAttrs {
     field("extra", self.extra);
     field("groups", self.groups);
     field("bounds", self.bounds);
+    field("quantisation", self.quantisation);
+    field("dynamic", self.dynamic);
   }
 };
 
+/// Contractions with quantised weights may quantise x as they read it, to 8 bits with one scale for
+/// each row (linear) or image (convolutions): `dynamic`.
 struct LinearAttrs {
   Bounds bounds;
-  static void fields(auto& self, auto&& field) { field("bounds", self.bounds); }
+  QuantisationRef quantisation = {};
+  bool dynamic = false;
+  static void fields(auto& self, auto&& field) {
+    field("bounds", self.bounds);
+    field("quantisation", self.quantisation);
+    field("dynamic", self.dynamic);
+  }
 };
 
 struct MatmulAttrs {
   bool transpose_b = false;  // b is [..., n, k] instead of [..., k, n]
-  static void fields(auto& self, auto&& field) { field("transpose_b", self.transpose_b); }
+  QuantisationRef quantisation = {};
+  static void fields(auto& self, auto&& field) {
+    field("transpose_b", self.transpose_b);
+    field("quantisation", self.quantisation);
+  }
 };
 
 struct PoolAttrs {
@@ -171,6 +248,7 @@ struct PoolAttrs {
   Ints low, high;
   bool count_padding = false;  // average pools: padding counts in the divisor
   Bounds bounds;
+  QuantisationRef quantisation = {};
   static void fields(auto& self, auto&& field) {
     field("kernel", self.kernel);
     field("stride", self.stride);
@@ -179,6 +257,7 @@ struct PoolAttrs {
     field("high", self.high);
     field("count_padding", self.count_padding);
     field("bounds", self.bounds);
+    field("quantisation", self.quantisation);
   }
 };
 
@@ -223,12 +302,18 @@ struct GridSampleAttrs {
   }
 };
 
-using Attributes =
-    std::variant<NoAttrs, ConstantAttrs, RelayoutAttrs, ShapeAttrs, AxisAttrs, AxesAttrs,
-                 SliceAttrs, PadAttrs, RollAttrs, BinaryAttrs, ClampAttrs, AlphaAttrs, GeluAttrs,
-                 ConvertAttrs, ConvAttrs, ConvTransposeAttrs, LinearAttrs, MatmulAttrs, PoolAttrs,
-                 ResizeAttrs, NormalizeAttrs, GridSampleAttrs>;
+using Attributes = std::variant<NoAttrs, ConstantAttrs, RelayoutAttrs, ShapeAttrs, AxisAttrs,
+                                AxesAttrs, SliceAttrs, PadAttrs, RollAttrs, BinaryAttrs, ClampAttrs,
+                                AlphaAttrs, GeluAttrs, ConvertAttrs, ConvAttrs, ConvTransposeAttrs,
+                                LinearAttrs, MatmulAttrs, PoolAttrs, ResizeAttrs, NormalizeAttrs,
+                                GridSampleAttrs, QuantisationAttrs, ChooseAttrs, IntegerAttrs>;
 
 bool operator==(const Attributes& a, const Attributes& b);
+
+/// The attributes' quantisation, or null for ops that have none.
+const QuantisationRef* quantisation_of(const Attributes& attributes);
+QuantisationRef* quantisation_of(Attributes& attributes);
+/// Whether x is quantised as it is read (see LinearAttrs).
+bool is_dynamic(const Attributes& attributes);
 
 }  // namespace layline

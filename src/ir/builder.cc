@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/tensor.h"
+
 namespace layline {
 
 Value* Builder::binary(Op op, Value* a, Value* b) const {
@@ -21,8 +23,16 @@ Value* Builder::convert(Value* x, DType to) const {
 
 Value* Builder::relayout(Value* x, Relayout relayout) const {
   if (relayout.is_identity()) return x;
-  if (const Constant* data = constant_of(x)) return constant(data->relaid(relayout));
+  if (const Constant* data = stored_constant(x))
+    if (const auto quantisation = moved(x->type().quantisation, relayout))
+      return constant(data->relaid(relayout), *quantisation);
   return add(Op::relayout, {x}, RelayoutAttrs{std::move(relayout)});
+}
+
+Value* Builder::constant(const Tensor& tensor) const {
+  return constant(Constant::owned(tensor.dtype(), tensor.type().shape,
+                                  {tensor.bytes().begin(), tensor.bytes().end()}),
+                  tensor.type().quantisation);
 }
 
 Value* Builder::permute(Value* x, std::span<const int> permutation) const {

@@ -40,7 +40,10 @@ class Builder {
   Value* slice(Value* x, int64_t axis, int64_t start, Dim size, int64_t step = 1) const;
   Value* concat(std::vector<Value*> parts, int64_t axis) const;
 
-  Value* constant(Constant data) const { return graph_.constant(std::move(data), origin_); }
+  Value* constant(Constant data, QuantisationRef quantisation = {}) const {
+    return add(Op::constant, {}, ConstantAttrs{std::move(data), std::move(quantisation)});
+  }
+  Value* constant(const Tensor& tensor) const;
   Value* scalar(DType dtype, double value) const {
     return constant(Constant::scalar(dtype, value));
   }

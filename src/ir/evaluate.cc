@@ -1,9 +1,11 @@
 #include "ir/evaluate.h"
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "ir/quantised_tensor.h"
 
 namespace layline {
 namespace {
@@ -101,14 +103,44 @@ Tensor evaluate_bound(const Node& node, std::span<const Tensor> operands, const 
 
 }  // namespace
 
+namespace {
+
+/// What a typed op is by definition: dequantise the operands, compute, quantise the result.
+Tensor evaluate_on_reals(const OpInfo& row, std::span<const Tensor> operands,
+                         const Attributes& attributes, const TensorType& result) {
+  std::vector<Tensor> reals;
+  std::vector<TensorType> types;
+  for (const Tensor& operand : operands) {
+    reals.push_back(real_tensor(operand));
+    types.push_back(reals.back().type());
+  }
+  if (is_dynamic(attributes))
+    reals[0] = dynamically_quantised(reals[0], row.op == Op::linear ? reals[0].rank() - 1 : 1);
+  Tensor real = row.evaluate(reals, attributes, row.infer(types, attributes));
+  return result.quantisation ? quantised_tensor(real, result.quantisation) : real;
+}
+
+bool is_quantised_tensor(const Tensor& tensor) {
+  return static_cast<bool>(tensor.type().quantisation);
+}
+
+}  // namespace
+
 Tensor evaluate_op(Op op, std::span<const Tensor> operands, const Attributes& attributes) {
   std::vector<TensorType> types;
   for (const Tensor& operand : operands) types.push_back(operand.type());
   const OpInfo& row = info(op);
-  const TensorType result = row.infer(types, attributes);
+  const TensorType result = infer(op, types, attributes);
   // Of nothing there is nothing to compute, and its other sizes may be absurd.
   if (element_count(result.shape).is_zero()) return Tensor(result);
-  return row.evaluate(operands, attributes, result);
+  // What moves integers, or knows what they stand for, needs no real numbers; what pads does.
+  const bool as_they_are = (row.op_class == OpClass::movement && op != Op::pad) ||
+                           op == Op::constant || op == Op::quantize || op == Op::dequantize ||
+                           op == Op::reinterpret;
+  const bool quantised =
+      result.quantisation || is_dynamic(attributes) || std::ranges::any_of(operands, is_quantised_tensor);
+  return quantised && !as_they_are ? evaluate_on_reals(row, operands, attributes, result)
+                                   : row.evaluate(operands, attributes, result);
 }
 
 Tensor evaluate_node(const Node& node, std::span<const Tensor> operands) {
@@ -117,6 +149,12 @@ Tensor evaluate_node(const Node& node, std::span<const Tensor> operands) {
 
 Tensor tensor_of(const Constant& constant) {
   return Tensor({constant.dtype(), constant.shape()}, constant.bytes());
+}
+
+Tensor tensor_of(const Value* constant) {
+  const Constant* data = stored_constant(constant);
+  LAYLINE_ASSERT(data != nullptr, "{} is no constant", constant->name());
+  return Tensor(constant->type(), data->bytes());
 }
 
 std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs) {

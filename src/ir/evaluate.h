@@ -19,5 +19,7 @@ Tensor evaluate_node(const Node& node, std::span<const Tensor> operands);
 Tensor evaluate_op(Op op, std::span<const Tensor> operands, const Attributes& attributes);
 
 Tensor tensor_of(const Constant& constant);
+/// The same of a value that is a constant, with its quantisation.
+Tensor tensor_of(const Value* constant);
 
 }  // namespace layline

@@ -30,9 +30,20 @@ std::string describe(const Node& node) {
   return node.origin() ? describe(*node.origin()) : node.result()->name();
 }
 
-const Constant* constant_of(const Value* value) {
+const Constant* stored_constant(const Value* value) {
   if (value->def() == nullptr || !value->def()->is(Op::constant)) return nullptr;
   return &value->def()->attrs<ConstantAttrs>().data;
+}
+
+const Constant* constant_of(const Value* value) {
+  return value->type().quantisation ? nullptr : stored_constant(value);
+}
+
+bool is_quantised(const Node& node) {
+  if (node.result()->type().quantisation) return true;
+  for (const Value* operand : node.operands())
+    if (operand->type().quantisation) return true;
+  return false;
 }
 
 std::string Graph::unique_name(std::string_view wanted) {
@@ -97,7 +108,7 @@ Value* Graph::add(Op op, std::vector<Value*> operands, Attributes attributes, Or
   for (const Value* operand : operands) types.push_back(operand->type());
   TensorType result_type;
   try {
-    result_type = row.infer(types, attributes);
+    result_type = infer(op, types, attributes);
   } catch (const UserError& error) {
     throw UserError("{}: {}: {}", origin ? describe(*origin) : std::string(value_name), row.name,
                     error.what());
@@ -163,7 +174,8 @@ Value* Graph::reorder_input(size_t index, std::vector<int> dim_order) {
   Shape logical(dim_order.size());
   for (size_t i = 0; i < dim_order.size(); ++i)
     logical[static_cast<size_t>(input.dim_order[i])] = input.value->shape()[i];
-  TensorType type{input.value->dtype(), {}};
+  TensorType type = input.value->type();
+  type.shape.clear();
   for (int dim : dim_order) type.shape.push_back(logical[static_cast<size_t>(dim)]);
   input.value = new_value(std::move(type), input.name);
   input.dim_order = std::move(dim_order);

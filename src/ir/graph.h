@@ -196,8 +196,14 @@ class Graph {
   size_t node_count_ = 0;
 };
 
-/// The constant that `value` is, or null.
+/// The constant that `value` is, or null. Quantised constants are none here: their bytes are not
+/// the numbers that they stand for.
 const Constant* constant_of(const Value* value);
+/// The bytes of a constant, quantised or not; null for what is no constant.
+const Constant* stored_constant(const Value* value);
+
+/// Whether an operand or the result is quantised.
+bool is_quantised(const Node& node);
 
 /// Where a message about this node should point the user.
 std::string describe(const Node& node);

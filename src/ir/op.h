@@ -93,6 +93,11 @@ enum class Op : uint8_t {
   leaky_relu,
   clamp,
   convert,
+  quantize,
+  dequantize,
+  reinterpret,  // the same integers, quantised otherwise or not at all
+  quantize_by,  // with a scale and zero point that are tensors
+  dequantize_by,
   // Contractions.
   linear,
   matmul,
@@ -118,9 +123,11 @@ enum class Op : uint8_t {
   log_softmax,
   cumsum,
   normalize,
+  choose_scale,  // for quantize_by
+  choose_zero_point,
 };
 
-constexpr int kOpCount = static_cast<int>(Op::normalize) + 1;
+constexpr int kOpCount = static_cast<int>(Op::choose_zero_point) + 1;
 
 /// How an op treats its operands, as far as passes need to know without asking for the op by name.
 enum class OpClass : uint8_t {
@@ -141,10 +148,9 @@ struct OpInfo {
   std::string_view operand_names;
   /// Index of the Attributes alternative that instances carry.
   size_t attributes;
-  /// The result's type. Throws UserError, naming what does not fit, for operands that the op
-  /// does not take; the graph adds the node's name and source line.
+  /// The result's type for operands that are not quantised: see infer below for all of them.
   TensorType (*infer)(std::span<const TensorType> operands, const Attributes& attributes);
-  /// The reference evaluator: slow, obvious, the oracle of every pass.
+  /// The reference evaluator: slow, obvious, the oracle of every pass. Takes what infer takes.
   Tensor (*evaluate)(std::span<const Tensor> operands, const Attributes& attributes,
                      const TensorType& result);
 };
@@ -153,6 +159,14 @@ const OpInfo& info(Op op);
 std::span<const OpInfo> all_ops();
 std::optional<Op> parse_op(std::string_view name);
 inline std::string_view name(Op op) { return info(op).name; }
+
+/// The type of an op's result. Throws UserError, naming what does not fit, for operands that the op
+/// does not take; the graph adds the node's name and source line.
+///
+/// Quantised operands: ops that move data keep their operand's quantisation; ops whose attributes
+/// have a `quantisation` compute on real numbers and are quantised as it says; others take none.
+TensorType infer(Op op, std::span<const TensorType> operands, const Attributes& attributes);
+
 inline bool is_elementwise(Op op) { return info(op).op_class == OpClass::elementwise; }
 
 }  // namespace layline

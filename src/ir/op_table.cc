@@ -103,6 +103,11 @@ constexpr std::array kRows = {
   OP(leaky_relu,     elementwise, AlphaAttrs,         1, 1,  "x",             float_unary),
   OP(clamp,          elementwise, ClampAttrs,         1, 1,  "x",             clamp),
   OP(convert,        elementwise, ConvertAttrs,       1, 1,  "x",             convert),
+  OP(quantize,       elementwise, QuantisationAttrs,  1, 1,  "x",             quantize),
+  OP(dequantize,     elementwise, NoAttrs,            1, 1,  "x",             dequantize),
+  OP(reinterpret,    elementwise, QuantisationAttrs,  1, 1,  "x",             reinterpret),
+  OP(quantize_by,    elementwise, IntegerAttrs,       3, 3,  "x scale zero_point", quantize_by),
+  OP(dequantize_by,  elementwise, NoAttrs,            3, 3,  "x scale zero_point", dequantize_by),
   OP(linear,         contraction, LinearAttrs,        2, 3,  "x weight bias", linear),
   OP(matmul,         contraction, MatmulAttrs,        2, 2,  "a b",           matmul),
   OP(conv,           contraction, ConvAttrs,          2, 3,  "x weight bias", conv),
@@ -125,6 +130,8 @@ constexpr std::array kRows = {
   OP(log_softmax,    axis,        AxisAttrs,          1, 1,  "x",             softmax),
   OP(cumsum,         axis,        AxisAttrs,          1, 1,  "x",             cumsum),
   OP(normalize,      axis,        NormalizeAttrs,     1, 1,  "x",             normalize),
+  OP(choose_scale,   axis,        ChooseAttrs,        1, 1,  "x",             choose_scale),
+  OP(choose_zero_point, axis,     ChooseAttrs,        1, 1,  "x",             choose_zero_point),
 };
 // clang-format on
 #undef OP

@@ -194,4 +194,61 @@ Constant parse_constant(Scanner& in) {
   return constant;
 }
 
+namespace {
+
+template <typename Number>
+std::string table_text(DType dtype, const std::vector<int64_t>& dims,
+                       const std::vector<Number>& table, const PrintOptions& options) {
+  const Bytes bytes = std::as_bytes(std::span(table));
+  return constant_text(
+      Constant::owned(dtype, {dims.begin(), dims.end()}, {bytes.begin(), bytes.end()}), options);
+}
+
+template <typename Number>
+std::vector<Number> parse_table(Scanner& in, DType dtype, std::vector<int64_t>& dims) {
+  const size_t position = in.next();
+  const Constant table = parse_constant(in);
+  if (table.dtype() != dtype) in.fail(position, fmt::format("expected a table of {}", name(dtype)));
+  dims = static_dims(table.shape());
+  const std::vector<std::byte> bytes = table.bytes();
+  std::vector<Number> numbers(bytes.size() / sizeof(Number));
+  if (!bytes.empty()) std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  return numbers;
+}
+
+}  // namespace
+
+std::string quantisation_text(const Quantisation& quantisation, const PrintOptions& options) {
+  std::string text = fmt::format(
+      "{} in [{},{}] scale {}", name(quantisation.dtype), quantisation.min, quantisation.max,
+      table_text(DType::f32, quantisation.dims, quantisation.scales, options));
+  if (!quantisation.zero_points.empty())
+    text += " zero " + table_text(DType::i32, quantisation.dims, quantisation.zero_points, options);
+  return text;
+}
+
+Quantisation parse_quantisation(Scanner& in) {
+  Quantisation result;
+  const size_t position = in.next();
+  const std::string_view word = in.word("an element type");
+  const auto dtype = parse_dtype(word);
+  if (!dtype) in.fail(position, fmt::format("no element type is called '{}'", word));
+  result.dtype = *dtype;
+  in.expect_word("in");
+  in.expect("[");
+  result.min = in.integer("the least integer");
+  in.expect(",");
+  result.max = in.integer("the greatest integer");
+  in.expect("]");
+  in.expect_word("scale");
+  result.scales = parse_table<float>(in, DType::f32, result.dims);
+  if (in.accept_word("zero")) {
+    std::vector<int64_t> dims;
+    const size_t zero_position = in.next();
+    result.zero_points = parse_table<int32_t>(in, DType::i32, dims);
+    if (dims != result.dims) in.fail(zero_position, "expected as many zero points as scales");
+  }
+  return result;
+}
+
 }  // namespace layline

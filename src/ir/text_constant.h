@@ -14,6 +14,11 @@ namespace layline {
 std::string constant_text(const Constant& constant, const PrintOptions& options);
 Constant parse_constant(Scanner& in);
 
+/// "i8 in [-128,127] scale f32[4,1] (0.1, 0.2, 0.1, 0.3) zero i32[4,1] (0, 1, 0, 0)"; without
+/// "zero" where all zero points are 0.
+std::string quantisation_text(const Quantisation& quantisation, const PrintOptions& options);
+Quantisation parse_quantisation(Scanner& in);
+
 /// "f32[1,3,s1]".
 TensorType parse_type(Scanner& in);
 

@@ -67,6 +67,8 @@ void parse_field(Scanner& in, Relayout& value) {
 
 void parse_field(Scanner& in, Constant& value) { value = parse_constant(in); }
 
+void parse_field(Scanner& in, QuantisationRef& value) { value = parse_quantisation(in); }
+
 template <typename Number>
 void parse_field(Scanner& in, std::vector<Number>& values) {
   values.clear();
@@ -113,7 +115,8 @@ void parse_fields(Scanner& in, T& attributes) {
     in.expect("}");
   }
   if constexpr (!std::is_default_constructible_v<T>) {
-    T::fields(attributes, [&](std::string_view field_name, const auto&) {
+    T::fields(attributes, [&](std::string_view field_name, const auto& field) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, QuantisationRef>) return;
       if (std::find(given.begin(), given.end(), field_name) == given.end())
         in.fail(position, fmt::format("expected the attribute '{}'", field_name));
     });
@@ -276,7 +279,7 @@ class BodyParser {
                         value_name);
     });
     check_symbols(value->type(), op_position);
-    if (declared && *declared != value->type())
+    if (declared && *declared != plain_type(value->type()))
       in_.fail(type_position, fmt::format("%{} is declared {}, but its {} gives {}", value_name,
                                           to_string(*declared), op_name, to_string(value->type())));
     values_[value_name] = value;

@@ -29,6 +29,9 @@ class FieldText {
   std::string operator()(const Shape& value) const { return to_string(value); }
   std::string operator()(const Relayout& value) const { return to_string(value); }
   std::string operator()(const Constant& value) const { return constant_text(value, options_); }
+  std::string operator()(const QuantisationRef& value) const {
+    return value ? quantisation_text(*value, options_) : "";
+  }
   template <typename Number>
   std::string operator()(const std::vector<Number>& values) const {
     std::string text = "[";
@@ -66,7 +69,7 @@ std::string attributes_text(const T& attributes, const PrintOptions& options) {
   size_t index = 0;
   T::fields(attributes, [&](std::string_view field_name, const auto& field) {
     const std::string value = FieldText(options)(field);
-    const bool is_default = index < defaults.size() && defaults[index] == value;
+    const bool is_default = value.empty() || (index < defaults.size() && defaults[index] == value);
     ++index;
     if (is_default) return;
     text += fmt::format("{}{} = {}", text.empty() ? " { " : ", ", field_name, value);
@@ -144,8 +147,9 @@ class Printer {
     const std::string attributes =
         std::visit([&](const auto& alternative) { return attributes_text(alternative, options_); },
                    node.attributes());
-    line("  %{} : {} = {}({}){}{}", node.result()->name(), to_string(node.result()->type()),
-         name(node.op()), operands, attributes, origin_text(node.origin()));
+    line("  %{} : {} = {}({}){}{}", node.result()->name(),
+         to_string(plain_type(node.result()->type())), name(node.op()), operands, attributes,
+         origin_text(node.origin()));
   }
 
   /// " @3": origins are numbered as they are met, and listed at the end.

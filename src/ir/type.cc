@@ -5,7 +5,17 @@
 namespace layline {
 
 std::string to_string(const TensorType& type) {
-  return std::string(name(type.dtype)) + to_string(type.shape);
+  return (type.quantisation ? "quantised " : "") + std::string(name(type.dtype)) +
+         to_string(type.shape);
+}
+
+TensorType real_type(const TensorType& type) {
+  return type.quantisation ? TensorType{DType::f32, type.shape} : type;
+}
+
+TensorType plain_type(TensorType type) {
+  type.quantisation = {};
+  return type;
 }
 
 size_t byte_count(const TensorType& type) {

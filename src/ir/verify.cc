@@ -120,7 +120,7 @@ class Verifier {
   void check_type(const Node& node) const {
     const Value& result = *node.result();
     try {
-      const TensorType inferred = info(node.op()).infer(operand_types_, node.attributes());
+      const TensorType inferred = infer(node.op(), operand_types_, node.attributes());
       if (inferred != result.type())
         fail(result, "has type {} where its op gives {}", to_string(result.type()),
              to_string(inferred));

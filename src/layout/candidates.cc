@@ -111,7 +111,7 @@ class Candidates::Finder {
     PlacedNode placed;
     placed.node = node;
     for (int i = 0; i < node->operand_count(); ++i) {
-      if (constant_of(node->operand(i))) {
+      if (stored_constant(node->operand(i))) {
         placed.operands.push_back(-1);
         placed.readers.push_back(-1);
         continue;
@@ -142,7 +142,7 @@ class Candidates::Finder {
   void add_outputs() {
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       Value* output = graph_.outputs()[i].value;
-      if (output == nullptr || constant_of(output)) {
+      if (output == nullptr || stored_constant(output)) {
         problem_.outputs.push_back({-1, -1});
         continue;
       }

@@ -26,7 +26,7 @@ bool has_free_ports(const Node& node) {
   if (info(node.op()).op_class == OpClass::contraction) return true;
   const Dim count = element_count(node.result()->shape());
   return std::ranges::any_of(node.operands(), [&](const Value* operand) {
-    return constant_of(operand) == nullptr && element_count(operand->shape()) != count;
+    return stored_constant(operand) == nullptr && element_count(operand->shape()) != count;
   });
 }
 
@@ -38,14 +38,19 @@ std::vector<LoopOrder> cross_from(const Node& node, const LoopOrder& order, int 
   if (!further) return {};
   Graph scratch("order");
   std::vector<Value*> operands;
-  for (size_t i = 0; i < order.operands.size(); ++i)
-    operands.push_back(scratch.add_input(
-        "", {node.operand(static_cast<int>(i))->dtype(), order.operands[i].target()}));
+  for (size_t i = 0; i < order.operands.size(); ++i) {
+    const TensorType& own = node.operand(static_cast<int>(i))->type();
+    // An order that its operand's scales do not follow is not among the candidates.
+    const auto quantisation = moved(own.quantisation, order.operands[i]);
+    if (!quantisation) return {};
+    operands.push_back(
+        scratch.add_input("", {own.dtype, order.operands[i].target(), *quantisation}));
+  }
   if (order.swapped) std::swap(operands[0], operands[1]);
-  const Node& moved = *scratch.add(node.op(), operands, order.attributes, node.origin())->def();
+  const Node& reordered = *scratch.add(node.op(), operands, order.attributes, node.origin())->def();
   const int moved_port = order.swapped && (port == 0 || port == 1) ? 1 - port : port;
   std::vector<LoopOrder> result;
-  for (LoopOrder& second : cross(moved, moved_port, *further))
+  for (LoopOrder& second : cross(reordered, moved_port, *further))
     if (auto both = composed(order, std::move(second))) result.push_back(*std::move(both));
   return result;
 }

@@ -37,6 +37,7 @@ class CrossAttributes {
   /// reverses each of its digits.
   bool operator()(AxesAttrs& attrs) const { return cross_axes(attrs.axes); }
   bool operator()(NormalizeAttrs& attrs) const { return cross_axes(attrs.axes); }
+  bool operator()(ChooseAttrs& attrs) const { return cross_axes(attrs.axes); }
 
   /// A roll by multiples of the inner part rolls the outer one.
   bool operator()(RollAttrs& attrs) const {
@@ -425,6 +426,18 @@ std::vector<LoopOrder> cross_loops(const Loops& loops, int port) {
   }
 }
 
+/// Scales move with the data. Returns false where those of an operand, or of the result, cannot.
+bool carry_quantisation(const Node& node, LoopOrder& order) {
+  for (int i = 0; i < node.operand_count(); ++i)
+    if (!moved(node.operand(i)->type().quantisation, order.operands[static_cast<size_t>(i)]))
+      return false;
+  const QuantisationRef* own = quantisation_of(node.attributes());
+  if (own == nullptr) return true;
+  auto after = moved(*own, order.result);
+  if (after) *quantisation_of(order.attributes) = *std::move(after);
+  return after.has_value();
+}
+
 }  // namespace
 
 bool LoopOrder::moves_like(const LoopOrder& other) const {
@@ -449,6 +462,7 @@ std::vector<LoopOrder> cross(const Node& node, int port, const Relayout& relayou
     const auto loops = make_loops(node, port, relayout, grouping);
     if (!loops) continue;
     auto orders = cross_loops(*loops, port);
+    std::erase_if(orders, [&](LoopOrder& order) { return !carry_quantisation(node, order); });
     if (!orders.empty()) return orders;
   }
   return {};

@@ -72,6 +72,10 @@ Signature arg_extremum(const Node& node) {
   return with_role(node, one_axis(node), Role::ordered, false);
 }
 
+Signature choice(const Node& node) {
+  return with_role(node, node.attrs<ChooseAttrs>().axes, Role::reduced, false);
+}
+
 Signature softmax(const Node& node) { return with_role(node, one_axis(node), Role::set, true); }
 
 Signature along_axis(const Node& node) {
@@ -273,6 +277,8 @@ constexpr Row kRows[] = {
     {Op::log_softmax, softmax},
     {Op::cumsum, along_axis},
     {Op::normalize, normalize},
+    {Op::choose_scale, choice},
+    {Op::choose_zero_point, choice},
 };
 
 }  // namespace

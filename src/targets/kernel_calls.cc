@@ -83,7 +83,7 @@ pte::ValueId MethodBuilder::tensor(const Value* value) {
         pte::PlannedData{};
     return values_[value] = alias(value->type(), known->second);
   }
-  const Constant* data = constant_of(value);
+  const Constant* data = stored_constant(value);
   LAYLINE_ASSERT(data != nullptr, "{} is read before it is written", value->name());
   return values_[value] = constant(*data);
 }
@@ -100,7 +100,7 @@ pte::ValueId MethodBuilder::bytes(const Value* value) {
 }
 
 bool MethodBuilder::define_view(const Value* value, const Value* of) {
-  if (constant_of(of)) return false;
+  if (stored_constant(of)) return false;
   const pte::ValueId source = bytes(of);
   if (!is_planned(source)) return false;
   values_[value] = alias(value->type(), source);
@@ -217,6 +217,13 @@ void convert(MethodBuilder& method, const Node& node) {
 }
 
 /// A view copies; a movement is a permute of the factors between views.
+/// The same bytes.
+void reinterpret(MethodBuilder& method, const Node& node) {
+  method.call("aten::view_copy", "out",
+              {method.tensor(node.operand(0)), method.ints(static_dims(node.result()->shape()))},
+              method.tensor(node.result()));
+}
+
 void relayout(MethodBuilder& method, const Node& node) {
   const Relayout& moved = node.attrs<RelayoutAttrs>().relayout;
   const DType dtype = node.result()->dtype();
@@ -532,6 +539,7 @@ const std::vector<PortableKernel>& portable_kernels() {
       {Op::leaky_relu, {"aten::leaky_relu.out"}, accept, leaky_relu},
       {Op::clamp, {"aten::clamp.out", "aten::clone.out"}, accept, clamp},
       {Op::convert, {"aten::_to_copy.out"}, accept, convert},
+      {Op::reinterpret, {"aten::view_copy.out"}, accept, reinterpret},
       {Op::matmul, {"aten::mm.out", "aten::bmm.out"}, refuse_matmul, matmul},
       {Op::conv,
        {"aten::convolution.out", "aten::permute_copy.out", "aten::view_copy.out"},
@@ -605,9 +613,16 @@ std::string refuse_value(const Value* value, const Node& node) {
 
 }  // namespace
 
+/// Kernels of the runtime move quantised numbers, and know nothing of what they stand for.
+static bool computes_on_integers(const Node& node) {
+  const bool moves = info(node.op()).op_class == OpClass::movement && !node.is(Op::pad);
+  return is_quantised(node) && !moves && !node.is(Op::reinterpret);
+}
+
 std::string kernel_refusal(const Node& node) {
   const PortableKernel* kernel = find_portable_kernel(node.op());
   if (kernel == nullptr) return "the runtime has no kernel for it";
+  if (computes_on_integers(node)) return "the runtime's kernels compute on real numbers";
   for (const Value* operand : node.operands())
     if (std::string why = refuse_value(operand, node); !why.empty()) return why;
   if (std::string why = refuse_value(node.result(), node); !why.empty()) return why;

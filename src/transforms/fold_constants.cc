@@ -14,7 +14,8 @@ constexpr size_t kSmallBytes = size_t{1} << 20;
 /// What keeps the node from being folded, or empty.
 std::string_view obstacle(const Node& node) {
   size_t operand_bytes = 0;
-  for (const Value* operand : node.operands()) operand_bytes += constant_of(operand)->byte_count();
+  for (const Value* operand : node.operands())
+    operand_bytes += stored_constant(operand)->byte_count();
   const size_t result_bytes = byte_count(node.result()->type());
   if (operand_bytes > kMostBytes || result_bytes > kMostBytes)
     return "it is too large to be computed ahead of time";
@@ -23,12 +24,10 @@ std::string_view obstacle(const Node& node) {
   return {};
 }
 
-Constant evaluated(const Node& node) {
+Tensor evaluated(const Node& node) {
   std::vector<Tensor> operands;
-  for (const Value* operand : node.operands()) operands.push_back(tensor_of(*constant_of(operand)));
-  const Tensor result = evaluate_node(node, operands);
-  return Constant::owned(result.dtype(), result.type().shape,
-                         {result.bytes().begin(), result.bytes().end()});
+  for (const Value* operand : node.operands()) operands.push_back(tensor_of(operand));
+  return evaluate_node(node, operands);
 }
 
 }  // namespace
@@ -37,15 +36,17 @@ bool fold_constants(Graph& graph, PassContext& context) {
   bool changed = false;
   for (Node* node : graph) {
     if (node->operand_count() == 0 || !is_static(node->result()->shape())) continue;
+    // Quantised weights stay as they are, for kernels that take them.
+    if (node->is(Op::dequantize)) continue;
     bool all_constant = true;
     for (const Value* operand : node->operands())
-      all_constant = all_constant && constant_of(operand) != nullptr;
+      all_constant = all_constant && stored_constant(operand) != nullptr;
     if (!all_constant) continue;
 
     const BuildBefore build(graph, node);
     if (const Relayout* relayout = relayout_of(node->result())) {
       context.rewrite(*node, "a constant is moved when it is written");
-      replace(graph, node, build.constant(constant_of(node->operand(0))->relaid(*relayout)));
+      replace(graph, node, build.relayout(node->operand(0), *relayout));
     } else if (const std::string_view reason = obstacle(*node); !reason.empty()) {
       context.explain(*node, "not computed at compile time: {}", reason);
       continue;

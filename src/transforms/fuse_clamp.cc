@@ -28,8 +28,13 @@ bool fuse_clamp(Graph& graph, PassContext& context) {
     Value* x = node->operand(0);
     for (; relayout_of(x) != nullptr && x->has_one_use(); x = x->def()->operand(0))
       moves.push_back(relayout_of(x));
-    // Integers wrap around before a separate clamp, but not before a fused one.
-    if (x->def() == nullptr || !x->has_one_use() || !is_float(x->dtype())) continue;
+    // Integers wrap around before a separate clamp, but not before a fused one. Quantised numbers
+    // do not; rounding is monotone, so they may be clamped before it as well as after, if the clamp
+    // does not change the scale.
+    const bool rounded_alike =
+        x->type().quantisation && x->type().quantisation == node->result()->type().quantisation;
+    if (x->def() == nullptr || !x->has_one_use() || !(is_float(x->dtype()) || rounded_alike))
+      continue;
     Attributes attributes = x->def()->attributes();
     Bounds* bounds = bounds_of(attributes);
     if (bounds == nullptr) continue;

@@ -42,6 +42,14 @@ class Hash {
     add(constant.shape());
     add(constant.sample_hash());
   }
+  void add(const QuantisationRef& quantisation) {
+    add(static_cast<bool>(quantisation));
+    if (!quantisation) return;
+    for (const float scale : quantisation->scales) add(static_cast<double>(scale));
+    add(quantisation->dims);
+    add(quantisation->zero_points);
+    add(quantisation->min);
+  }
 
  private:
   size_t state_ = 0;

@@ -70,6 +70,9 @@ struct Pass {
   std::string_view summary;  // one line, for --help
   /// Returns whether it changed the graph. What a pass leaves without uses, it erases.
   bool (*run)(Graph&, PassContext&);
+  /// It rounds otherwise than the graph did, by design: what follows is validated against its
+  /// result.
+  bool rounds_anew = false;
 };
 
 }  // namespace layline

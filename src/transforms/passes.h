@@ -17,9 +17,11 @@ bool legalise(Graph& graph, PassContext& context);
 bool merge_duplicates(Graph& graph, PassContext& context);
 bool merge_linears(Graph& graph, PassContext& context);
 bool place_layouts(Graph& graph, PassContext& context);
+bool quantise_dynamically(Graph& graph, PassContext& context);
 bool recognise_attention(Graph& graph, PassContext& context);
 bool recognise_gelu(Graph& graph, PassContext& context);
 bool recognise_hardswish(Graph& graph, PassContext& context);
 bool simplify(Graph& graph, PassContext& context);
+bool type_quantised(Graph& graph, PassContext& context);
 
 }  // namespace layline

@@ -23,6 +23,9 @@ constexpr std::array kPasses = {
     Pass{"place_layouts", "gives every op the order that moves the least data", place_layouts},
     Pass{"recognise_gelu", "finds gelu in its written-out forms", recognise_gelu},
     Pass{"recognise_hardswish", "finds hardswish in its written-out forms", recognise_hardswish},
+    Pass{"quantise_dynamically", "lets contractions quantise what they read", quantise_dynamically,
+         true},
+    Pass{"type_quantised", "runs ops on quantised numbers where the model says so", type_quantised},
     Pass{"fold_affine", "folds batch norms into weights", fold_affine},
     Pass{"recognise_attention", "finds attention, its scale, masks and guards",
          recognise_attention},
@@ -47,19 +50,20 @@ constexpr size_t place_of(std::string_view name) {
 using Group = std::span<const size_t>;
 // First of all, before numbers are moved about; and once, since a target may write it out again.
 constexpr size_t kRecognise[] = {place_of("fold_constants"), place_of("recognise_gelu")};
-constexpr size_t kFold[] = {place_of("dead_code"),      place_of("fold_constants"),
-                            place_of("simplify"),       place_of("merge_duplicates"),
-                            place_of("fold_relayouts"), place_of("recognise_hardswish"),
-                            place_of("fold_affine"),    place_of("recognise_attention"),
-                            place_of("fold_repeats"),   place_of("fold_scale")};
+constexpr size_t kFold[] = {
+    place_of("dead_code"),        place_of("fold_constants"), place_of("simplify"),
+    place_of("merge_duplicates"), place_of("fold_relayouts"), place_of("recognise_hardswish"),
+    place_of("type_quantised"),   place_of("fold_affine"),    place_of("recognise_attention"),
+    place_of("fold_repeats"),     place_of("fold_scale")};
+constexpr size_t kDynamic[] = {place_of("quantise_dynamically")};
 constexpr size_t kMerge[] = {place_of("merge_linears")};
 constexpr size_t kPlace[] = {place_of("place_layouts")};
 constexpr size_t kFusePad[] = {place_of("fuse_pad")};
 constexpr size_t kLegalise[] = {place_of("legalise")};
 constexpr size_t kFuseClamp[] = {place_of("fuse_clamp")};
-constexpr Group kSchedule[] = {kRecognise, kFold,     kMerge,    kFold,      kPlace,
-                               kFold,      kFusePad,  kLegalise, kFold,      kPlace,
-                               kFold,      kLegalise, kFold,     kFuseClamp, kLegalise};
+constexpr Group kSchedule[] = {kRecognise, kFold,     kDynamic, kFold,      kMerge,   kFold,
+                               kPlace,     kFold,     kFusePad, kLegalise,  kFold,    kPlace,
+                               kFold,      kLegalise, kFold,    kFuseClamp, kLegalise};
 
 // Rounds are few in practice; the limit is for graphs that are simplified one op a round.
 constexpr int kMostRounds = 16;
@@ -128,13 +132,16 @@ class Run {
     return changed;
   }
 
-  void check(const Pass& pass) const {
+  void check(const Pass& pass) {
     try {
       verify(graph_);
     } catch (const InternalError& error) {
       throw InternalError(fmt::format("after pass {}: {}", pass.name, error.what()));
     }
-    if (validator_) validator_->check(graph_, pass.name);
+    if (validator_ && pass.rounds_anew)
+      validator_.emplace(graph_);
+    else if (validator_)
+      validator_->check(graph_, pass.name);
   }
 
   Graph& graph_;

@@ -10,7 +10,7 @@ namespace {
 bool moves_weights(const Node& node, const LoopOrder& order) {
   if (info(node.op()).op_class != OpClass::contraction) return false;
   for (int i = 1; i < node.operand_count(); ++i)
-    if (constant_of(node.operand(i)) && !order.operands[static_cast<size_t>(i)].is_view())
+    if (stored_constant(node.operand(i)) && !order.operands[static_cast<size_t>(i)].is_view())
       return true;
   return false;
 }

@@ -152,6 +152,18 @@ Value* simplify_convert(const Builder&, const Node& node) {
   return if_same_type(node, node.operand(0));
 }
 
+/// The same integers, whatever they stood for in between.
+Value* simplify_reinterpret(const Builder& build, const Node& node) {
+  Value* x = node.operand(0);
+  if (Value* same = if_same_type(node, x)) return same;
+  if (const Constant* data = stored_constant(x))
+    return build.constant(*data, node.result()->type().quantisation);
+  if (x->def() == nullptr || !x->def()->is(Op::reinterpret)) return nullptr;
+  Value* source = x->def()->operand(0);
+  if (Value* same = if_same_type(node, source)) return same;
+  return build.add(Op::reinterpret, {source}, node.attributes());
+}
+
 Value* simplify_clamp(const Builder& build, const Node& node) {
   const Bounds& bounds = node.attrs<ClampAttrs>().bounds;
   if (bounds.unbounded()) return node.operand(0);
@@ -193,6 +205,8 @@ Rule* rule_of(Op op) {
       return simplify_where;
     case Op::convert:
       return simplify_convert;
+    case Op::reinterpret:
+      return simplify_reinterpret;
     case Op::clamp:
       return simplify_clamp;
     case Op::matmul:
@@ -242,7 +256,9 @@ bool simplify(Graph& graph, PassContext& context) {
   for (Node* node : graph) {
     if (is_elementwise(node->op())) changed = read_unexpanded(graph, node, context) || changed;
     Rule* rule = rule_of(node->op());
-    if (rule == nullptr) continue;
+    // What does nothing to real numbers may still round: only movements are looked at.
+    const bool rounds = is_quantised(*node) && info(node->op()).op_class != OpClass::movement;
+    if (rule == nullptr || (rounds && !node->is(Op::reinterpret))) continue;
     Value* result = rule(BuildBefore(graph, node), *node);
     if (result == nullptr) continue;
     context.rewrite(*node, "is {}", result->name());

@@ -19,7 +19,7 @@ class Validator {
  public:
   explicit Validator(const Graph& graph);
   /// Throws InternalError, naming `pass` and the first output that differs by more than 1e-4 of the
-  /// output's largest element.
+  /// output's largest element; of a graph that rounds, by more than a few steps.
   void check(const Graph& graph, std::string_view pass) const;
 
  private:

@@ -19,14 +19,15 @@ Tensor as_tensor(const HostTensor& host) {
   return Tensor({host.dtype, shape}, host.bytes);
 }
 
-void expect_close(const HostTensor& actual, const HostTensor& expected, double tolerance) {
+void expect_close(const HostTensor& actual, const HostTensor& expected,
+                  const Tolerance& tolerance) {
   ASSERT_EQ(actual.dtype, expected.dtype);
   ASSERT_EQ(actual.shape, expected.shape);
   const Tensor a = as_tensor(actual), e = as_tensor(expected);
   double largest = 1e-30, error = 0;
   for (int64_t i = 0; i < e.count(); ++i) {
     if (!is_float(e.dtype())) {
-      ASSERT_EQ(a.get_int(i), e.get_int(i)) << "element " << i;
+      ASSERT_LE(std::abs(a.get_int(i) - e.get_int(i)), tolerance.integers) << "element " << i;
     } else if (std::isfinite(e.get(i))) {
       largest = std::max(largest, std::abs(e.get(i)));
       ASSERT_TRUE(std::isfinite(a.get(i))) << "element " << i << " is " << a.get(i);
@@ -36,7 +37,7 @@ void expect_close(const HostTensor& actual, const HostTensor& expected, double t
           << "element " << i << " is " << a.get(i) << " instead of " << e.get(i);
     }
   }
-  EXPECT_LE(error / largest, tolerance);
+  EXPECT_LE(error / largest, tolerance.relative);
 }
 
 }  // namespace
@@ -50,7 +51,7 @@ std::vector<std::string> all_fixtures() {
 }
 
 void expect_outputs(const pte::Program& program, const std::string& method,
-                    const std::filesystem::path& folder, double tolerance) {
+                    const std::filesystem::path& folder, const Tolerance& tolerance) {
   MemorySink sink;
   write_program(program, sink);
   LoadedProgram loaded = LoadedProgram::from_bytes(sink.bytes(), "the fixture", method);

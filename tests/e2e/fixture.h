@@ -12,9 +12,13 @@ namespace layline {
 /// Names of the fixtures, without ".pt2", sorted.
 std::vector<std::string> all_fixtures();
 
-/// Runs a method on input_K.npy of `folder` and compares with output_K.npy: floats within
-/// `tolerance` of the largest value of the output, everything else exactly.
+struct Tolerance {
+  double relative;       // of floats, to the largest value of the output
+  int64_t integers = 0;  // of everything else
+};
+
+/// Runs a method on input_K.npy of `folder` and compares with output_K.npy.
 void expect_outputs(const pte::Program& program, const std::string& method,
-                    const std::filesystem::path& folder, double tolerance);
+                    const std::filesystem::path& folder, const Tolerance& tolerance);
 
 }  // namespace layline

@@ -21,6 +21,7 @@ import layers
 import networks
 import npu
 import operands
+import quantised
 import sequences
 import shapes
 import yardstick
@@ -56,7 +57,7 @@ def main():
     parser.add_argument("directory", type=Path)
     parser.add_argument("names", nargs="*", help="all fixtures unless given")
     arguments = parser.parse_args()
-    special = {**networks.ARCHIVES, **bad_models.ARCHIVES}
+    special = {**networks.ARCHIVES, **bad_models.ARCHIVES, **quantised.ARCHIVES}
     names = [*CASES, *special]
     if arguments.list:
         print(*names, sep="\n")

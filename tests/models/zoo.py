@@ -47,7 +47,7 @@ SEGMENTERS = {"fcn_resnet50": 224, "deeplabv3_mobilenet_v3_large": 224}
 TORCHVISION = {**CLASSIFIERS, **SEGMENTERS}
 
 # Exported only when named.
-TORCHVISION_EXTRA = {"convnext_tiny": 224, "swin_t": 224, "vit_b_16": 224}
+TORCHVISION_EXTRA = {"convnext_tiny": 224, "swin_t": 224, "vit_b_16": 224, "detr_resnet50": 224}
 TIMM = {
     "coat_lite_tiny": 224,
     "deit_tiny_patch16_224": 224,
@@ -66,6 +66,9 @@ TIMM = {
 IMAGES = {**TORCHVISION, **TORCHVISION_EXTRA, **TIMM}
 
 VARIANTS = ("base", "channels_last", "batch4", "decomposed")
+# Written only when named: 8-bit activations with fixed scales, or with scales chosen when the model
+# runs; linears with 4-bit weights in groups.
+QUANTISED = ("int8", "w8a8", "int4")
 
 
 def create(name):
@@ -74,6 +77,10 @@ def create(name):
         return make(weights=None, weights_backbone=None)
     if name in ("googlenet", "inception_v3"):
         return getattr(torchvision.models, name)(weights=None, init_weights=False)
+    if name == "detr_resnet50":
+        import detection
+
+        return detection.Detr()
     if name in TIMM:
         import timm
 
@@ -106,11 +113,25 @@ def known_models():
     yield from hugging_face.MODELS
 
 
+def quantised(model, inputs, variant):
+    import quantise
+
+    if variant == "int4":
+        return quantise.int4(model)
+    samples = [
+        tuple(torch.randn_like(x) if x.is_floating_point() else x for x in inputs)
+        for _ in range(2)
+    ]
+    return quantise.pt2e(model, inputs, variant == "w8a8", samples)
+
+
 def write(directory, name, variant):
     """Writes one variant; an interrupted run leaves no file that looks complete."""
     model, inputs = create_with_inputs(name, 4 if variant == "batch4" else 1)
     if variant == "channels_last":
         model, inputs = export.channels_last(model), export.channels_last(inputs)
+    if variant in QUANTISED:
+        model = quantised(model, inputs, variant)
     file = name if variant == "base" else f"{name}.{variant}"
     partial = directory / ".partial"
     partial.mkdir(parents=True, exist_ok=True)
@@ -139,9 +160,9 @@ def main():
     jobs = [parse_name(text) for text in arguments.names]
     jobs = jobs or [(name, variant) for variant in variants for name in TORCHVISION]
     for name, variant in jobs:
-        if variant not in VARIANTS or all(name != known for known in known_models()):
+        if variant not in VARIANTS + QUANTISED or all(name != known for known in known_models()):
             parser.error(
-                f"unknown model: {name}.{variant} (see --list; variants: {', '.join(VARIANTS)})"
+                f"unknown model: {name}.{variant} (see --list; variants: {', '.join(VARIANTS + QUANTISED)})"
             )
     for index, (name, variant) in enumerate(jobs, 1):
         label = f"[{index}/{len(jobs)}] {name} {variant}"

@@ -348,10 +348,92 @@ std::vector<Case> axis_cases() {
   };
 }
 
+Tensor quantised(Quantisation quantisation, Shape shape, const std::vector<double>& integers) {
+  const DType dtype = quantisation.dtype;
+  Tensor tensor(TensorType{dtype, std::move(shape), std::move(quantisation)});
+  for (size_t i = 0; i < integers.size(); ++i)
+    tensor.set_int(static_cast<int64_t>(i), static_cast<int64_t>(integers[i]));
+  return tensor;
+}
+
+std::vector<Case> quantisation_cases() {
+  const Quantisation half = per_tensor(DType::i8, 0.5f, 3);
+  // Two rows, groups of two columns.
+  Quantisation groups{DType::i8, -8, 7, {2, 2}, {1, 2, 4, 8}, {}};
+  Quantisation rows{DType::i8, -128, 127, {2, 1}, {0.25f, 0.5f}, {0, 1}};
+  const Tensor x = quantised(half, {2, 2}, {3, 4, 5, 1});  // 0, 0.5, 1, -1
+  // Halves go to the even neighbour, and what does not fit to the end.
+  return {
+      {Op::quantize,
+       {f32({7}, {-100, -0.25, 0.25, 0.75, 1, 62, kNan})},
+       QuantisationAttrs{half},
+       quantised(half, {7}, {-128, 3, 3, 5, 5, 127, 3})},
+      {Op::quantize,
+       {f32({2, 2}, {1, -1, 1, 2})},
+       QuantisationAttrs{rows},
+       quantised(rows, {2, 2}, {4, -4, 3, 5})},
+      {Op::dequantize, {x}, NoAttrs{}, f32({2, 2}, {0, 0.5, 1, -1})},
+      {Op::dequantize,
+       {quantised(groups, {2, 4}, {1, 2, 3, 4, 5, 6, 7, -8})},
+       NoAttrs{},
+       f32({2, 4}, {1, 2, 6, 8, 20, 24, 56, -64})},
+      {Op::reinterpret, {x}, QuantisationAttrs{}, make_tensor(DType::i8, {2, 2}, {3, 4, 5, 1})},
+      {Op::quantize_by,
+       {f32({2, 2}, {1, 3, 1, 3}), f32({2, 1}, {1, 2}), i64({}, {-1})},
+       IntegerAttrs{DType::u8, 0, 255},
+       make_tensor(DType::u8, {2, 2}, {0, 2, 0, 1})},
+      {Op::dequantize_by,
+       {make_tensor(DType::u8, {3}, {0, 2, 255}), f32({1}, {0.5}), i64({1}, {2})},
+       NoAttrs{},
+       f32({3}, {-1, 0, 126.5})},
+      {Op::choose_scale,
+       {f32({2, 2}, {-1, 1.55, 2, 5.1})},
+       ChooseAttrs{{1}},
+       f32({2, 1}, {0.01, 0.02})},
+      {Op::choose_scale,
+       {f32({2}, {-1.27, 0.5})},
+       ChooseAttrs{{0}, -127, 127, 0, true},
+       f32({1}, {0.01})},
+      {Op::choose_scale, {f32({2}, {0, 0})}, ChooseAttrs{{0}, -128, 127, 0.25}, f32({1}, {0.25})},
+      {Op::choose_zero_point,
+       {f32({2, 2}, {-1, 1.55, 2, 5.1})},
+       ChooseAttrs{{1}},
+       i64({2, 1}, {-28, -128})},
+      // Ops on integers: dequantise, compute, quantise. 0, 0.5, 1, -1 doubled.
+      {Op::add,
+       {x, x},
+       BinaryAttrs{{}, per_tensor(DType::i8, 1, -3)},
+       quantised(per_tensor(DType::i8, 1, -3), {2, 2}, {-3, -2, -1, -5})},
+      // Clamped to [0, 1.5] on the way, which the zero point does not do.
+      {Op::add,
+       {x, x},
+       BinaryAttrs{{0, 1.5}, per_tensor(DType::i8, 0.5f, -3)},
+       quantised(per_tensor(DType::i8, 0.5f, -3), {2, 2}, {-3, -1, 0, -3})},
+      {Op::pad,
+       {x},
+       PadAttrs{{0, 1}, {0, 0}, PadMode::constant, 0},
+       quantised(half, {2, 3}, {3, 3, 4, 3, 5, 1})},
+      {Op::relayout,
+       {quantised(rows, {2, 2}, {1, 2, 3, 4})},
+       RelayoutAttrs{Relayout::permute({2, 2}, std::vector<int>{1, 0})},
+       quantised({DType::i8, -128, 127, {1, 2}, {0.25f, 0.5f}, {0, 1}}, {2, 2}, {1, 3, 2, 4})},
+      // Real rows, integer weights: [1 2 6 8] and [20 24 56 -64].
+      {Op::linear,
+       {f32({1, 4}, {1, 0, 1, 0}), quantised(groups, {2, 4}, {1, 2, 3, 4, 5, 6, 7, -8})},
+       LinearAttrs{},
+       f32({1, 2}, {7, 76})},
+      // Rows that 8 bits hold: scale 255/255 = 1, and 1/2.
+      {Op::linear,
+       {f32({2, 2}, {0, 255, 0, 127.5}), quantised(rows, {2, 2}, {4, 4, 3, 1})},
+       LinearAttrs{{}, {}, true},
+       f32({2, 2}, {255, 0, 127.5, 0})},
+  };
+}
+
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (auto family :
-       {movement_cases, binary_cases, unary_cases, contraction_cases, window_cases, axis_cases})
+  for (auto family : {movement_cases, binary_cases, unary_cases, contraction_cases, window_cases,
+                      axis_cases, quantisation_cases})
     std::ranges::move(family(), std::back_inserter(cases));
   return cases;
 }

@@ -41,7 +41,8 @@ struct OpInstance {
 
 class RandomOps {
  public:
-  explicit RandomOps(uint32_t seed) : random_(seed) {}
+  enum class Types { plain, some_quantised };
+  explicit RandomOps(uint32_t seed, Types types = Types::plain) : random_(seed), types_(types) {}
   Random& random() { return random_; }
 
   int64_t size() {
@@ -125,6 +126,14 @@ class RandomOps {
         const Shape x = shape(1, 4);
         return make(op, {{DType::f32, x}}, NormalizeAttrs{axes(x), 0.5, random_.chance(2)});
       }
+      case Op::choose_scale:
+      case Op::choose_zero_point: {
+        const Shape x = shape(1, 4);
+        ChooseAttrs attrs{axes(x)};
+        attrs.eps = 0.5;
+        attrs.balanced = random_.chance(2);
+        return make(op, {{DType::f32, x}}, attrs);
+      }
       case Op::flip:
       case Op::reduce_sum:
       case Op::reduce_mean:
@@ -171,7 +180,8 @@ class RandomOps {
     return Relayout::from_factors(from, factors, order, regrouped(moved));
   }
 
-  OpInstance make(Op op, const std::vector<TensorType>& types, Attributes attributes) {
+  OpInstance make(Op op, std::vector<TensorType> types, Attributes attributes) {
+    if (types_ == Types::some_quantised && random_.chance(4)) quantise(op, types, attributes);
     OpInstance instance{std::make_unique<Graph>("test"), nullptr, {}};
     std::vector<Value*> values;
     for (const TensorType& type : types) {
@@ -186,6 +196,44 @@ class RandomOps {
   }
 
  private:
+  /// Scales are powers of two, so that sums stay exact.
+  Quantisation quantisation() {
+    Quantisation result =
+        per_tensor(DType::i8, 1.0f / static_cast<float>(1 << random_.between(0, 2)),
+                   static_cast<int32_t>(random_.between(-3, 3)));
+    return result;
+  }
+  /// One scale for each index of the first axis.
+  Quantisation by_row(const Shape& shape) {
+    Quantisation result = quantisation();
+    result.zero_points.clear();
+    result.scales.clear();
+    result.dims.assign(shape.size(), 1);
+    result.dims[0] = shape[0].value();
+    for (int64_t i = 0; i < result.dims[0]; ++i)
+      result.scales.push_back(1.0f / static_cast<float>(1 << random_.between(0, 3)));
+    return result;
+  }
+  /// Gives an op that takes quantised operands such types.
+  void quantise(Op op, std::vector<TensorType>& types, Attributes& attributes) {
+    const bool movement = info(op).op_class == OpClass::movement;
+    QuantisationRef* own = quantisation_of(attributes);
+    if (is_dynamic(attributes) || (!movement && own == nullptr)) return;
+    if (op == Op::quantize || op == Op::reinterpret) return;
+    if (std::ranges::none_of(types, [](const TensorType& t) { return t.dtype == DType::f32; }))
+      return;
+    const bool contraction = info(op).op_class == OpClass::contraction && op != Op::matmul;
+    const QuantisationRef shared = quantisation();
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (types[i].dtype != DType::f32 || (contraction && i == 2)) continue;
+      types[i].quantisation = movement                ? shared
+                              : contraction && i == 1 ? QuantisationRef(by_row(types[i].shape))
+                                                      : QuantisationRef(quantisation());
+      types[i].dtype = DType::i8;
+    }
+    if (own && !movement && random_.chance(2)) *own = quantisation();
+  }
+
   int64_t axis(const Shape& x) { return random_.between(0, std::ssize(x) - 1); }
   Ints axes(const Shape& x) {
     Ints result;
@@ -242,9 +290,17 @@ class RandomOps {
                                  : DType::f32,
                        broadcastable_to(to)});
     if (op == Op::where) types[0].dtype = DType::boolean;
+    if (op == Op::dequantize) types[0] = {DType::i8, to, quantisation()};
+    if (op == Op::reinterpret) types[0] = {DType::i8, to, quantisation()};
+    if (op == Op::quantize_by || op == Op::dequantize_by) {
+      types[0] = {op == Op::quantize_by ? DType::f32 : DType::i8, to};
+      types[2].dtype = DType::i64;
+    }
     if (op == Op::prelu) types[0].shape = to;
-    const Attributes known[] = {NoAttrs{},       BinaryAttrs{{-2, 6}}, ClampAttrs{{-2, 2}},
-                                AlphaAttrs{0.5}, GeluAttrs{},          ConvertAttrs{DType::i32}};
+    const Attributes known[] = {NoAttrs{},           BinaryAttrs{{-2, 6}},
+                                ClampAttrs{{-2, 2}}, AlphaAttrs{0.5},
+                                GeluAttrs{},         ConvertAttrs{DType::i32},
+                                IntegerAttrs{},      QuantisationAttrs{quantisation()}};
     const auto* attributes = std::ranges::find(known, row.attributes, &Attributes::index);
     return make(op, types, attributes == std::end(known) ? known[0] : *attributes);
   }
@@ -362,6 +418,7 @@ class RandomOps {
   }
 
   Random random_;
+  Types types_;
 };
 
 }  // namespace layline

@@ -41,7 +41,7 @@ template <typename Check>
 void for_all_ops(int instances, Check check) {
   for (const OpInfo& row : all_ops()) {
     if (row.op == Op::constant || row.op == Op::relayout) continue;
-    RandomOps ops(static_cast<uint32_t>(row.op) + 100);
+    RandomOps ops(static_cast<uint32_t>(row.op) + 100, RandomOps::Types::some_quantised);
     for (int i = 0; i < instances; ++i) {
       auto instance = ops.instance(row.op);
       ASSERT_TRUE(instance) << row.name << " has no generator in random_op.h";

@@ -116,6 +116,17 @@ graph "every op" {
   %leaky_relu = leaky_relu(%x) { alpha = 0.01 }
   %clamp = clamp(%x) { bounds = [-1,1] }
   %convert = convert(%x) { to = f16 }
+  %quantize = quantize(%x) { quantisation = i8 in [-128,127] scale f32[] (0.1) zero i32[] (-3) }
+  %dequantize = dequantize(%quantize)
+  %by_channel = quantize(%x) { quantisation = u8 in [0,200] scale f32[1,1,1,8] (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 1e-30) zero i32[1,1,1,8] (0, 1, 2, 3, 4, 5, 6, 255) }
+  %reinterpret = reinterpret(%by_channel)
+  %integers = constant() { data = i8[8,8] splat 3, quantisation = i8 in [-8,7] scale f32[8,2] splat 0.5 }
+  %dynamic = linear(%x, %integers) { dynamic = true }
+  %rescaled = mul(%quantize, %quantize) { bounds = [0,6], quantisation = i8 in [-128,127] scale f32[] (0.2) }
+  %choose_scale = choose_scale(%x) { axes = [3], min = -127, eps = 1e-07, symmetric = true }
+  %choose_zero_point = choose_zero_point(%x) { axes = [3], balanced = true }
+  %quantize_by = quantize_by(%x, %choose_scale, %choose_zero_point) { to = u8, min = 0, max = 255 }
+  %dequantize_by = dequantize_by(%quantize_by, %choose_scale, %choose_zero_point)
   %reduce_sum = reduce_sum(%x) { axes = [1,2] }
   %reduce_mean = reduce_mean(%x) { axes = [3] }
   %reduce_max = reduce_max(%x) { axes = [0] }

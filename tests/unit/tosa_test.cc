@@ -63,9 +63,16 @@ bool is_partial(Op op) {
   return op == Op::pow || op == Op::remainder || op == Op::fmod || op == Op::floor_div;
 }
 
+// Quantised numbers at a boundary keep their type, which the float profile does not have.
+bool is_quantisation(Op op) {
+  return op == Op::quantize || op == Op::dequantize || op == Op::reinterpret ||
+         op == Op::quantize_by || op == Op::dequantize_by || op == Op::choose_scale ||
+         op == Op::choose_zero_point;
+}
+
 TEST(TosaLegalise, GivesTheSameFunctionInOpsThatTosaHas) {
   for (const OpInfo& row : all_ops()) {
-    if (row.op == Op::constant || row.op == Op::relayout) continue;
+    if (row.op == Op::constant || row.op == Op::relayout || is_quantisation(row.op)) continue;
     RandomOps ops(static_cast<uint32_t>(row.op) + 500);
     for (int i = 0; i < 40; ++i) {
       OpInstance instance = *ops.instance(row.op);
@@ -97,7 +104,7 @@ TEST(TosaLegalise, GivesTheSameFunctionInOpsThatTosaHas) {
 
 TEST(TosaLegalise, LeavesNothingToDoTwice) {
   for (const OpInfo& row : all_ops()) {
-    if (row.op == Op::constant || row.op == Op::relayout) continue;
+    if (row.op == Op::constant || row.op == Op::relayout || is_quantisation(row.op)) continue;
     RandomOps ops(static_cast<uint32_t>(row.op) + 900);
     for (int i = 0; i < 10; ++i) {
       OpInstance instance = *ops.instance(row.op);

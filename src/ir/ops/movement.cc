@@ -12,8 +12,15 @@ namespace layline::rules {
 // ---- Types ----
 
 TensorType infer_constant(Types, const Attributes& attributes) {
-  const Constant& data = std::get<ConstantAttrs>(attributes).data;
-  return result_type(data.dtype(), data.shape());
+  const auto& [data, quantisation] = std::get<ConstantAttrs>(attributes);
+  TensorType type = result_type(data.dtype(), data.shape());
+  if (quantisation) {
+    expect_quantisation(*quantisation, type.shape);
+    if (quantisation->dtype != type.dtype)
+      throw UserError("expected data of {}, found {}", name(quantisation->dtype), to_string(type));
+    type.quantisation = quantisation;
+  }
+  return type;
 }
 
 TensorType infer_relayout(Types operands, const Attributes& attributes) {

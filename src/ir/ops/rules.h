@@ -67,4 +67,10 @@ EvaluateRule evaluate_reduce_sum, evaluate_reduce_mean, evaluate_reduce_max, eva
     evaluate_reduce_prod, evaluate_reduce_any, evaluate_reduce_all, evaluate_argmax,
     evaluate_argmin, evaluate_argsort, evaluate_softmax, evaluate_log_softmax, evaluate_cumsum, evaluate_normalize;
 
+// quantisation.cc
+InferRule infer_quantize, infer_dequantize, infer_reinterpret, infer_quantize_by,
+    infer_dequantize_by, infer_choose_scale, infer_choose_zero_point;
+EvaluateRule evaluate_quantize, evaluate_dequantize, evaluate_reinterpret, evaluate_quantize_by,
+    evaluate_dequantize_by, evaluate_choose_scale, evaluate_choose_zero_point;
+
 }  // namespace layline::rules

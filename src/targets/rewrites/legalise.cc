@@ -6,6 +6,7 @@
 
 #include "ir/evaluate.h"
 #include "ir/tensor.h"
+#include "targets/rewrites/quantised.h"
 #include "targets/rewrites/rank.h"
 
 namespace layline::rewrites {
@@ -34,21 +35,34 @@ Value* computed(const Builder& build, const Node& node) {
   auto is_small = [](const Value* value) {
     return is_static(value->shape()) && byte_count(value->type()) <= kMostBytes;
   };
-  auto is_known = [&](const Value* value) { return constant_of(value) && is_small(value); };
+  auto is_known = [&](const Value* value) { return stored_constant(value) && is_small(value); };
   if (!is_small(node.result()) || !std::ranges::all_of(node.operands(), is_known)) return nullptr;
   std::vector<Tensor> operands;
-  for (const Value* operand : node.operands()) operands.push_back(tensor_of(*constant_of(operand)));
-  const Tensor result = evaluate_node(node, operands);
-  return build.constant(Constant::owned(result.dtype(), result.type().shape,
-                                        {result.bytes().begin(), result.bytes().end()}));
+  for (const Value* operand : node.operands()) operands.push_back(tensor_of(operand));
+  return build.constant(evaluate_node(node, operands));
+}
+
+/// Ops on integers to which the rules for real numbers apply: those that move data, and windows
+/// along one axis, which views make two.
+bool moves_integers(const Node& node) {
+  const bool slides = node.is(Op::conv) || node.is(Op::conv_transpose) || node.is(Op::max_pool);
+  return info(node.op()).op_class == OpClass::movement ||
+         (slides && node.operand(0)->type().rank() == 3);
 }
 
 Value* rewrite(const Builder& build, const Node& node, std::span<const Rule> rules) {
   if (Value* constant = computed(build, node)) return constant;
   if (Value* replacement = with_fewer_axes(build, node)) return replacement;
+  if (is_quantised(node) && !moves_integers(node)) {
+    if (Value* apart = bias_apart(build, node)) return apart;
+    if (Value* reals = on_reals(build, node)) return reals;
+    return in_arithmetic(build, node);
+  }
   for (const Rule& rule : rules)
     if (!rule.op || rule.op == node.op())
       if (Value* replacement = rule.rewrite(build, node)) return replacement;
+  if (Value* reals = on_reals(build, node)) return reals;
+  if (Value* arithmetic = in_arithmetic(build, node)) return arithmetic;
   return unfuse_clamp(build, node);
 }
 
@@ -61,7 +75,9 @@ bool make_empty_values_constant(Graph& graph) {
   bool changed = false;
   auto nothing = [&](const Value* value, Node* before, OriginRef origin) {
     graph.set_insertion_point(before);
-    Value* constant = graph.constant(Constant::owned(value->dtype(), value->shape(), {}), origin);
+    Value* constant = Builder(graph, origin)
+                          .constant(Constant::owned(value->dtype(), value->shape(), {}),
+                                    value->type().quantisation);
     graph.set_insertion_point(nullptr);
     return constant;
   };

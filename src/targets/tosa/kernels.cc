@@ -297,6 +297,9 @@ std::string refusal(const Value* value) {
 }
 
 std::string refusal(const Node& node) {
+  // The integers of quantised numbers may be moved; what computes on them is written out.
+  if (is_quantised(node) && (info(node.op()).op_class != OpClass::movement || node.is(Op::pad)))
+    return "quantised numbers are computed with as real ones";
   const auto refuse =
       node.is(Op::relayout) ? fits : [](const Value* value) { return refusal(value); };
   for (const Value* operand : node.operands())

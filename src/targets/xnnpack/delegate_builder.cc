@@ -1,6 +1,8 @@
 #include "targets/xnnpack/delegate_builder.h"
 
 #include "base/error.h"
+#include "ir/tensor.h"
+#include "targets/xnnpack/quantised.h"
 
 namespace layline::xnnpack {
 
@@ -24,28 +26,27 @@ std::vector<uint32_t> dims(const Shape& shape) {
 DelegateBuilder::DelegateBuilder(ConstantPool& constants, std::span<Value* const> inputs,
                                  std::span<Value* const> outputs)
     : constants_(constants) {
-  for (const Value* value : inputs)
-    values_[value] = graph_.define_input({datatype(value->dtype()), dims(value->shape()), {}, {}});
-  for (const Value* value : outputs)
-    values_[value] = graph_.define_output({datatype(value->dtype()), dims(value->shape()), {}, {}});
+  for (const Value* value : inputs) values_[value] = graph_.define_input(describe(value->type()));
+  for (const Value* value : outputs) values_[value] = graph_.define_output(describe(value->type()));
 }
 
-xnn::ValueId DelegateBuilder::define_constant(const Constant& data, const std::string& name) {
-  const std::string key = constants_.add(data, name);
-  return graph_.define_value(
-      {datatype(data.dtype()), dims(data.shape()), xnn::Constant{key, data.byte_count()}, {}});
+xnn::ValueId DelegateBuilder::define_constant(const Constant& data, const TensorType& type,
+                                              const std::string& name) {
+  xnn::Value value = describe(type);
+  value.constant = xnn::Constant{constants_.add(data, name), data.byte_count()};
+  return graph_.define_value(std::move(value));
 }
 
 xnn::ValueId DelegateBuilder::in(const Value* value) {
   if (auto known = values_.find(value); known != values_.end()) return known->second;
-  const Constant* data = constant_of(value);
+  const Constant* data = stored_constant(value);
   LAYLINE_ASSERT(data != nullptr, "{} is read before it is written", value->name());
-  return values_[value] = define_constant(*data, value->name());
+  return values_[value] = define_constant(*data, value->type(), value->name());
 }
 
 xnn::ValueId DelegateBuilder::out(const Value* value) {
   if (auto known = values_.find(value); known != values_.end()) return known->second;
-  return values_[value] = temporary(value->dtype(), value->shape());
+  return values_[value] = temporary(value->type());
 }
 
 xnn::ValueId DelegateBuilder::packed(const Value* value) {
@@ -54,11 +55,40 @@ xnn::ValueId DelegateBuilder::packed(const Value* value) {
 }
 
 xnn::ValueId DelegateBuilder::packed(const Constant& data, const std::string& name) {
-  return define_constant(data, name);
+  return define_constant(data, {data.dtype(), data.shape()}, name);
 }
 
-xnn::ValueId DelegateBuilder::temporary(DType dtype, const Shape& shape) {
-  return graph_.define_value({datatype(dtype), dims(shape), {}, {}});
+xnn::ValueId DelegateBuilder::packed_integers(const Constant& data, xnn::Datatype datatype,
+                                              const Shape& shape, const std::string& name,
+                                              const std::vector<float>& scales, int channel,
+                                              int64_t group) {
+  const auto count = static_cast<int64_t>(scales.size());
+  Tensor table({group == 0 ? DType::f32 : DType::bf16, {count}});
+  for (int64_t i = 0; i < count; ++i)
+    table.set(i, static_cast<double>(scales[static_cast<size_t>(i)]));
+  const Constant stored = Constant::owned(table.dtype(), table.type().shape,
+                                          {table.bytes().begin(), table.bytes().end()});
+  const xnn::Constant key{constants_.add(stored, name + "_scales"), stored.byte_count()};
+  xnn::Value value{datatype, dims(shape), {}, {}};
+  value.constant = xnn::Constant{constants_.add(data, name), data.byte_count()};
+  if (group == 0)
+    value.quantisation = xnn::PerChannel{channel, key};
+  else
+    value.quantisation = xnn::PerGroup{channel, static_cast<int32_t>(group), key};
+  return graph_.define_value(std::move(value));
+}
+
+xnn::ValueId DelegateBuilder::dynamic(const Value* x, int unscaled) {
+  const auto [known, is_new] = dynamic_.try_emplace({x, unscaled});
+  if (!is_new) return known->second;
+  known->second = graph_.define_value(
+      {xnn::Datatype::kQDInt8, dims(x->shape()), {}, xnn::PerTokenDynamic{unscaled}});
+  add(xnn::Unary{xnn::UnaryKind::kConvert, in(x), known->second});
+  return known->second;
+}
+
+xnn::ValueId DelegateBuilder::temporary(const TensorType& type) {
+  return graph_.define_value(describe(type));
 }
 
 }  // namespace layline::xnnpack

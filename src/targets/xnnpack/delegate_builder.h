@@ -1,9 +1,11 @@
 // Builds the payload of one delegate: values of the IR on one side, XNNPACK's on the other.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ir/graph.h"
@@ -28,19 +30,29 @@ class DelegateBuilder {
   /// A filter or bias: packed by XNNPACK, so never the same value as a plain operand.
   xnn::ValueId packed(const Value* value);
   xnn::ValueId packed(const Constant& data, const std::string& name);
+  /// The same of integers: one scale for each index of dim `channel`, or for groups of `group`
+  /// along the last dim, whose scales are kept in bfloat16.
+  xnn::ValueId packed_integers(const Constant& data, xnn::Datatype datatype, const Shape& shape,
+                               const std::string& name, const std::vector<float>& scales,
+                               int channel, int64_t group = 0);
+  /// x with a scale for each index of all but its last `unscaled` dims, chosen when it runs;
+  /// converted once for all that read it so.
+  xnn::ValueId dynamic(const Value* x, int unscaled);
   /// An intermediate that the IR has no value for.
-  xnn::ValueId temporary(DType dtype, const Shape& shape);
+  xnn::ValueId temporary(const TensorType& type);
   void add(xnn::Node node) { graph_.add(std::move(node)); }
 
   const xnn::Graph& graph() const { return graph_; }
 
  private:
-  xnn::ValueId define_constant(const Constant& data, const std::string& name);
+  xnn::ValueId define_constant(const Constant& data, const TensorType& type,
+                               const std::string& name);
 
   ConstantPool& constants_;
   xnn::Graph graph_;
   std::unordered_map<const Value*, xnn::ValueId> values_;
   std::unordered_map<const Value*, xnn::ValueId> packed_;
+  std::map<std::pair<const Value*, int>, xnn::ValueId> dynamic_;
 };
 
 }  // namespace layline::xnnpack

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "targets/rewrites/rank.h"
+#include "targets/xnnpack/quantised.h"
 
 namespace layline::xnnpack {
 namespace {
@@ -14,7 +15,8 @@ using rewrites::kMostAxes;
 constexpr size_t kMaxConcatenated = 5;  // the schema's Concatenate5
 
 std::string fits(const Value* value) {
-  if (value->dtype() != DType::f32 && value->dtype() != DType::f16)
+  const bool is_real = value->dtype() == DType::f32 || value->dtype() == DType::f16;
+  if (!is_real && !value->type().quantisation)
     return fmt::format("XNNPACK has no {} tensors", name(value->dtype()));
   if (value->shape().size() > kMostAxes)
     return fmt::format("{} axes, XNNPACK takes at most {}", value->shape().size(), kMostAxes);
@@ -25,9 +27,8 @@ std::string fits(const Value* value) {
 
 std::string accept(const Node&) { return {}; }
 
-std::optional<xnn::Range> range(const Bounds& bounds) {
-  if (bounds.unbounded()) return std::nullopt;
-  return xnn::Range{static_cast<float>(bounds.min), static_cast<float>(bounds.max)};
+std::optional<xnn::Range> range(const Bounds& bounds, const Node& node) {
+  return result_range(bounds, node.result()->type());
 }
 
 uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
@@ -47,14 +48,25 @@ template <xnn::BinaryKind kind>
 void binary(DelegateBuilder& delegate, const Node& node) {
   std::optional<xnn::Range> bounds;
   if (const auto* attrs = std::get_if<BinaryAttrs>(&node.attributes()))
-    bounds = range(attrs->bounds);
+    bounds = range(attrs->bounds, node);
   delegate.add(xnn::Binary{kind, delegate.in(node.operand(0)), delegate.in(node.operand(1)),
                            delegate.out(node.result()), bounds});
 }
 
 void clamp(DelegateBuilder& delegate, const Node& node) {
   delegate.add(xnn::Clamp{delegate.in(node.operand(0)), delegate.out(node.result()),
-                          range(node.attrs<ClampAttrs>().bounds).value_or(xnn::Range{})});
+                          range(node.attrs<ClampAttrs>().bounds, node).value_or(xnn::Range{})});
+}
+
+/// Integers that are not in use are kept out by a clamp before.
+void quantize(DelegateBuilder& delegate, const Node& node) {
+  xnn::ValueId x = delegate.in(node.operand(0));
+  if (const auto clamped = range({}, node)) {
+    const xnn::ValueId within = delegate.temporary(node.operand(0)->type());
+    delegate.add(xnn::Clamp{x, within, *clamped});
+    x = within;
+  }
+  delegate.add(xnn::Unary{xnn::UnaryKind::kConvert, x, delegate.out(node.result())});
 }
 
 void elu(DelegateBuilder& delegate, const Node& node) {
@@ -91,7 +103,11 @@ void transpose(DelegateBuilder& delegate, xnn::ValueId from, xnn::ValueId to,
 /// A transpose of the fewest axes, between views that it needs only if the shapes differ.
 void relayout(DelegateBuilder& delegate, const Node& node) {
   const Relayout& moved = node.attrs<RelayoutAttrs>().relayout;
-  const DType dtype = node.result()->dtype();
+  const auto temporary = [&](const Shape& shape) {
+    TensorType type = node.result()->type();
+    type.shape = shape;
+    return delegate.temporary(type);
+  };
   xnn::ValueId from = delegate.in(node.operand(0));
   const xnn::ValueId to = delegate.out(node.result());
   if (moved.is_view()) return reshape(delegate, from, to, moved.target());
@@ -100,12 +116,12 @@ void relayout(DelegateBuilder& delegate, const Node& node) {
   Shape permuted;
   for (int factor : permutation) permuted.push_back(factors[static_cast<size_t>(factor)]);
   if (factors != moved.source()) {
-    const xnn::ValueId split = delegate.temporary(dtype, factors);
+    const xnn::ValueId split = temporary(factors);
     reshape(delegate, from, split, factors);
     from = split;
   }
   if (permuted == moved.target()) return transpose(delegate, from, to, permutation);
-  const xnn::ValueId before_merge = delegate.temporary(dtype, permuted);
+  const xnn::ValueId before_merge = temporary(permuted);
   transpose(delegate, from, before_merge, permutation);
   reshape(delegate, before_merge, to, moved.target());
 }
@@ -148,9 +164,9 @@ void concat(DelegateBuilder& delegate, const Node& node) {
         ids.push_back(parts[k].id);
         length += parts[k].length.value();
       }
-      Shape shape = node.result()->shape();
-      shape[static_cast<size_t>(axis)] = length;
-      const xnn::ValueId id = delegate.temporary(node.result()->dtype(), shape);
+      TensorType type = node.result()->type();
+      type.shape[static_cast<size_t>(axis)] = length;
+      const xnn::ValueId id = delegate.temporary(type);
       delegate.add(xnn::Concatenate{std::move(ids), id, u32(axis)});
       joined.push_back({id, length});
     }
@@ -181,18 +197,51 @@ void pad(DelegateBuilder& delegate, const Node& node) {
 
 std::string refuse_packed(const Node& node) {
   for (int i = 1; i < node.operand_count(); ++i)
-    if (constant_of(node.operand(i)) == nullptr) return "the weights are not constant";
+    if (stored_constant(node.operand(i)) == nullptr) return "the weights are not constant";
   return {};
 }
 
-xnn::ValueId bias(DelegateBuilder& delegate, const Node& node) {
-  return node.operand_count() > 2 ? delegate.packed(node.operand(2)) : xnn::kNoValue;
+/// What a contraction reads, in the terms of its kernel.
+struct Contracted {
+  xnn::ValueId x, filter, bias;
+};
+
+/// `channels_last` moves the weight's outputs to its last dim; `unscaled` dims of x share a dynamic
+/// scale.
+Contracted contracted(DelegateBuilder& delegate, const Node& node, int unscaled,
+                      const Relayout* channels_last = nullptr) {
+  const Value* x = node.operand(0);
+  const Value* weight = node.operand(1);
+  const Value* bias = node.operand_count() > 2 ? node.operand(2) : nullptr;
+  Contracted result{xnn::kNoValue, xnn::kNoValue, xnn::kNoValue};
+  result.x = is_dynamic(node.attributes()) ? delegate.dynamic(x, unscaled) : delegate.in(x);
+  if (!weight->type().quantisation) {
+    result.filter = channels_last ? delegate.packed(stored_constant(weight)->relaid(*channels_last),
+                                                    weight->name())
+                                  : delegate.packed(weight);
+    if (bias) result.bias = delegate.packed(bias);
+    return result;
+  }
+  const Filter filter = filter_of(weight);
+  const Shape& shape = channels_last ? channels_last->target() : weight->shape();
+  const int channel = channels_last ? static_cast<int>(shape.size()) - 1 : 0;
+  result.filter = delegate.packed_integers(
+      channels_last ? filter.data.relaid(*channels_last) : filter.data, filter.datatype, shape,
+      weight->name(), filter.scales, channel, filter.group);
+  if (bias && x->type().quantisation) {
+    const std::vector<float> scales = sum_scales(x, filter.scales);
+    result.bias = delegate.packed_integers(integer_bias(bias, scales), xnn::Datatype::kQCInt32,
+                                           bias->shape(), bias->name() + "_integers", scales, 0);
+  } else if (bias) {
+    result.bias = delegate.packed(bias);
+  }
+  return result;
 }
 
 void linear(DelegateBuilder& delegate, const Node& node) {
-  delegate.add(xnn::FullyConnected{delegate.in(node.operand(0)), delegate.packed(node.operand(1)),
-                                   bias(delegate, node), delegate.out(node.result()), false,
-                                   range(node.attrs<LinearAttrs>().bounds)});
+  const Contracted read = contracted(delegate, node, 1);
+  delegate.add(xnn::FullyConnected{read.x, read.filter, read.bias, delegate.out(node.result()),
+                                   false, range(node.attrs<LinearAttrs>().bounds, node)});
 }
 
 void matmul(DelegateBuilder& delegate, const Node& node) {
@@ -213,9 +262,9 @@ std::string refuse_conv(const Node& node) {
 }
 
 /// [O, h, w, 1] to [1, h, w, O].
-Constant depthwise_filter(const Constant& filter) {
+Relayout depthwise_filter(const Shape& filter) {
   static constexpr std::array<int, 4> kChannelsLast = {3, 1, 2, 0};
-  return filter.relaid(Relayout::permute(filter.shape(), kChannelsLast));
+  return Relayout::permute(filter, kChannelsLast);
 }
 
 void conv(DelegateBuilder& delegate, const Node& node) {
@@ -224,27 +273,28 @@ void conv(DelegateBuilder& delegate, const Node& node) {
   const int64_t outputs = weight[0].value(), inputs = weight[3].value();
   const xnn::Pair kernel = {u32(weight[1].value()), u32(weight[2].value())};
   const xnn::Padding pads = padding(attrs.low, attrs.high);
-  const xnn::ValueId x = delegate.in(node.operand(0));
   if (inputs == 1 && attrs.groups > 1) {
-    const Value* filter = node.operand(1);
-    delegate.add(xnn::DepthwiseConv{
-        x, delegate.packed(depthwise_filter(*constant_of(filter)), filter->name()),
-        bias(delegate, node), delegate.out(node.result()), pads, kernel, pair(attrs.stride),
-        pair(attrs.dilation), u32(attrs.groups), u32(outputs / attrs.groups), range(attrs.bounds)});
+    const Relayout channels_last = depthwise_filter(weight);
+    const Contracted read = contracted(delegate, node, 3, &channels_last);
+    delegate.add(xnn::DepthwiseConv{read.x, read.filter, read.bias, delegate.out(node.result()),
+                                    pads, kernel, pair(attrs.stride), pair(attrs.dilation),
+                                    u32(attrs.groups), u32(outputs / attrs.groups),
+                                    range(attrs.bounds, node)});
   } else {
-    delegate.add(xnn::Conv{x, delegate.packed(node.operand(1)), bias(delegate, node),
-                           delegate.out(node.result()), pads, kernel, pair(attrs.stride),
-                           pair(attrs.dilation), u32(attrs.groups), u32(inputs),
-                           u32(outputs / attrs.groups), range(attrs.bounds)});
+    const Contracted read = contracted(delegate, node, 3);
+    delegate.add(xnn::Conv{read.x, read.filter, read.bias, delegate.out(node.result()), pads,
+                           kernel, pair(attrs.stride), pair(attrs.dilation), u32(attrs.groups),
+                           u32(inputs), u32(outputs / attrs.groups), range(attrs.bounds, node)});
   }
 }
 
 void conv_transpose(DelegateBuilder& delegate, const Node& node) {
   const auto& attrs = node.attrs<ConvTransposeAttrs>();
   const Shape& weight = node.operand(1)->shape();
-  delegate.add(xnn::ConvTranspose{delegate.in(node.operand(0)),
-                                  delegate.packed(node.operand(1)),
-                                  bias(delegate, node),
+  const Contracted read = contracted(delegate, node, 3);
+  delegate.add(xnn::ConvTranspose{read.x,
+                                  read.filter,
+                                  read.bias,
                                   delegate.out(node.result()),
                                   padding(attrs.low, attrs.high),
                                   {u32(weight[1].value()), u32(weight[2].value())},
@@ -254,7 +304,7 @@ void conv_transpose(DelegateBuilder& delegate, const Node& node) {
                                   u32(attrs.groups),
                                   u32(weight[3].value()),
                                   u32(weight[0].value() / attrs.groups),
-                                  range(attrs.bounds)});
+                                  range(attrs.bounds, node)});
 }
 
 std::string refuse_pool(const Node& node) {
@@ -276,14 +326,14 @@ void max_pool(DelegateBuilder& delegate, const Node& node) {
   const auto& attrs = node.attrs<PoolAttrs>();
   delegate.add(xnn::MaxPool{delegate.in(node.operand(0)), delegate.out(node.result()),
                             padding(attrs.low, attrs.high), pair(attrs.kernel), pair(attrs.stride),
-                            pair(attrs.dilation), range(attrs.bounds)});
+                            pair(attrs.dilation), range(attrs.bounds, node)});
 }
 
 void avg_pool(DelegateBuilder& delegate, const Node& node) {
   const auto& attrs = node.attrs<PoolAttrs>();
   delegate.add(xnn::AvgPool{delegate.in(node.operand(0)), delegate.out(node.result()),
                             padding(attrs.low, attrs.high), pair(attrs.kernel), pair(attrs.stride),
-                            range(attrs.bounds)});
+                            range(attrs.bounds, node)});
 }
 
 /// Over both spatial axes, or over one if the other has size 1.
@@ -302,7 +352,7 @@ std::string refuse_mean(const Node& node) {
 
 void mean(DelegateBuilder& delegate, const Node& node) {
   delegate.add(xnn::GlobalAvgPool{delegate.in(node.operand(0)), delegate.out(node.result()), true,
-                                  std::nullopt});
+                                  range({}, node)});
 }
 
 std::string refuse_softmax(const Node& node) {
@@ -358,6 +408,8 @@ constexpr Kernel kKernels[] = {
     {Op::hardswish, accept, unary<xnn::UnaryKind::kHardswish>},
     {Op::gelu, refuse_gelu, unary<xnn::UnaryKind::kGelu>},
     {Op::convert, accept, unary<xnn::UnaryKind::kConvert>},
+    {Op::quantize, accept, quantize},
+    {Op::dequantize, accept, unary<xnn::UnaryKind::kConvert>},
     {Op::elu, accept, elu},
     {Op::leaky_relu, accept, leaky_relu},
     {Op::clamp, accept, clamp},
@@ -389,6 +441,8 @@ std::string refusal(const Node& node) {
   for (const Value* operand : node.operands())
     if (std::string why = fits(operand); !why.empty()) return why;
   if (std::string why = fits(node.result()); !why.empty()) return why;
+  if (is_quantised(node) || is_dynamic(node.attributes()))
+    if (std::string why = refuse_quantised(node); !why.empty()) return why;
   return kernel->refuse(node);
 }
 

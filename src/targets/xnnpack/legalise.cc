@@ -32,7 +32,8 @@ bool computes(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; 
 
 template <auto rule>
 Value* if_computed(const Builder& build, const Node& node) {
-  return computes(node.result()->dtype()) ? rule(build, node) : nullptr;
+  const TensorType& type = node.result()->type();
+  return computes(type.dtype) || type.quantisation ? rule(build, node) : nullptr;
 }
 
 Value* scalar(const Builder& build, const Value* like, double value) {

@@ -139,9 +139,12 @@ class Lowering {
 
   void kernel(const Part& part, const Partition& parts) {
     const Node& node = *part.nodes[0];
-    const bool is_view = node.is(Op::relayout) && node.attrs<RelayoutAttrs>().relayout.is_view() &&
-                         node.result()->output_uses() == 0;
-    if (is_view && method_.define_view(node.result(), node.operand(0))) return;
+    const bool same_bytes =
+        node.is(Op::reinterpret) ||
+        (node.is(Op::relayout) && node.attrs<RelayoutAttrs>().relayout.is_view());
+    if (same_bytes && node.result()->output_uses() == 0 &&
+        method_.define_view(node.result(), node.operand(0)))
+      return;
     define_result(node.result());
     find_portable_kernel(node.op())->emit(method_, node);
     const auto refused = std::ranges::find(parts.refused, &node, &Partition::Refused::node);

@@ -19,7 +19,7 @@ void find_border(Part& part) {
   for (const Node* node : part.nodes) inside.emplace(node->result(), false);
   for (const Node* node : part.nodes)
     for (Value* operand : node->operands())
-      if (!constant_of(operand) && inside.emplace(operand, true).second)
+      if (!stored_constant(operand) && inside.emplace(operand, true).second)
         part.inputs.push_back(operand);
   for (Node* node : part.nodes) {
     Value* result = node->result();

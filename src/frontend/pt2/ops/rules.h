@@ -23,6 +23,7 @@ std::span<const OpRule> norm_rules();
 std::span<const OpRule> pad_rules();
 std::span<const OpRule> pool_rules();
 std::span<const OpRule> product_rules();
+std::span<const OpRule> quantise_rules();
 std::span<const OpRule> recurrent_rules();
 std::span<const OpRule> reduction_rules();
 std::span<const OpRule> resample_rules();

@@ -1,0 +1,217 @@
+#include "targets/xnnpack/quantised.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+#include "ir/evaluate.h"
+#include "ir/quantised_tensor.h"
+#include "targets/xnnpack/delegate_builder.h"
+
+namespace layline::xnnpack {
+namespace {
+
+// Kernels count groups of inputs in blocks of 32.
+constexpr int64_t kGroupMultiple = 32;
+
+bool is_activation(const Value* value, bool unsigned_too) {
+  const QuantisationRef& quantisation = value->type().quantisation;
+  return quantisation && quantisation->per_tensor() &&
+         (quantisation->dtype == DType::i8 || (unsigned_too && quantisation->dtype == DType::u8));
+}
+
+bool are_activations(const Node& node, bool unsigned_too) {
+  auto fits = [&](const Value* value) {
+    return is_activation(value, unsigned_too) && value->dtype() == node.result()->dtype();
+  };
+  return fits(node.result()) && std::ranges::all_of(node.operands(), fits);
+}
+
+bool are_alike(const Node& node) {
+  return std::ranges::all_of(node.operands(), [&](const Value* operand) {
+    return operand->type().quantisation == node.result()->type().quantisation;
+  });
+}
+
+bool has_four_bits(const Quantisation& quantisation) {
+  return quantisation.min >= -8 && quantisation.max <= 7;
+}
+
+int64_t group_size(const Value* weight) {
+  const auto& dims = weight->type().quantisation->dims;
+  if (dims.empty() || dims.back() == 1) return 0;
+  return weight->shape().back().value() / dims.back();
+}
+
+/// A bias must fit 32 bits when it is counted in the scale of the sums.
+bool bias_fits(const Node& node, const std::vector<float>& scales) {
+  if (node.operand_count() < 3) return true;
+  const Tensor bias = real_tensor(tensor_of(node.operand(2)));
+  for (int64_t i = 0; i < bias.count(); ++i)
+    if (!(std::abs(bias.get(i) / static_cast<double>(scales[static_cast<size_t>(i)])) < 0x1p31))
+      return false;
+  return true;
+}
+
+std::string refuse_contraction(const Node& node) {
+  const Value* weight = node.operand(1);
+  const QuantisationRef& quantisation = weight->type().quantisation;
+  if (!stored_constant(weight) || !quantisation || quantisation->dtype != DType::i8 ||
+      !quantisation->zero_points.empty())
+    return "XNNPACK's quantised weights are constant, of 8 or 4 bits, and around 0";
+  if (node.operand_count() > 2 && !stored_constant(node.operand(2)))
+    return "the bias is not constant";
+  const auto& dims = quantisation->dims;
+  for (size_t axis = 1; axis < dims.size(); ++axis)
+    if (dims[axis] != 1 && (!node.is(Op::linear) || axis + 1 < dims.size()))
+      return "XNNPACK's weights have one scale for each output";
+  const bool real_x = !node.operand(0)->type().quantisation;
+  const bool real_result = !node.result()->type().quantisation;
+  if (real_x != real_result) return "XNNPACK's kernels read and write integers, or neither";
+  const int64_t group = group_size(weight);
+  if (group != 0 && (!is_dynamic(node.attributes()) || !has_four_bits(*quantisation) ||
+                     group % kGroupMultiple != 0))
+    return "XNNPACK has groups of 32 four-bit weights or a multiple, for dynamic activations";
+  if (!real_x) {
+    if (!is_activation(node.operand(0), false) || !is_activation(node.result(), false))
+      return "XNNPACK's quantised products are of i8";
+    return bias_fits(node, sum_scales(node.operand(0), filter_of(weight).scales))
+               ? ""
+               : "the bias exceeds 32 bits in the scale of the sums";
+  }
+  if (!is_dynamic(node.attributes()) && !node.is(Op::linear))
+    return "XNNPACK convolves real numbers with real weights";
+  // Measured in ExecuTorch 1.5.1: with a bias the results are wrong.
+  if (!is_dynamic(node.attributes()) && node.operand_count() > 2)
+    return "XNNPACK adds no bias to products of real rows with integer weights";
+  return {};
+}
+
+/// Sums are computed in fixed point, which limits how much scales may differ. (XNNPACK,
+/// src/microparams-init.c: 2^-10 <= input scale / output scale < 2^8.)
+std::string refuse_sum(const Node& node) {
+  if (!are_activations(node, true)) return "XNNPACK adds operands that are all quantised alike";
+  const float to = node.result()->type().quantisation->scale();
+  float largest = 0;
+  for (const Value* operand : node.operands())
+    largest = std::max(largest, operand->type().quantisation->scale() / to);
+  return largest >= 0x1p-10f && largest < 0x1p+8f ? "" : "the scales differ too much";
+}
+
+/// (XNNPACK: 2^-16 <= product of the input scales / output scale < 2^8.)
+std::string refuse_product(const Node& node) {
+  if (!are_activations(node, true)) return "XNNPACK multiplies operands that are quantised alike";
+  float ratio = 1 / node.result()->type().quantisation->scale();
+  for (const Value* operand : node.operands()) ratio *= operand->type().quantisation->scale();
+  return ratio >= 0x1p-16f && ratio < 0x1p+8f ? "" : "the scales differ too much";
+}
+
+}  // namespace
+
+std::string refuse_quantised(const Node& node) {
+  switch (node.op()) {
+    case Op::conv:
+    case Op::conv_transpose:
+    case Op::linear:
+      return refuse_contraction(node);
+    case Op::add:
+    case Op::sub:
+      return refuse_sum(node);
+    case Op::mul:
+      return refuse_product(node);
+    case Op::quantize:
+      return is_activation(node.result(), true) ? "" : "XNNPACK quantises with one scale";
+    case Op::dequantize:
+      return is_activation(node.operand(0), true) ? "" : "XNNPACK dequantises with one scale";
+    case Op::reduce_mean:
+      return are_activations(node, true) ? "" : "XNNPACK averages i8 to i8, or u8 to u8";
+    case Op::relayout:
+    case Op::slice:
+    case Op::concat:
+    case Op::pad:
+    case Op::clamp:
+    case Op::max_pool:
+      return are_activations(node, true) && are_alike(node)
+                 ? ""
+                 : "XNNPACK moves tensors of 8 bits with one scale";
+    default:
+      return fmt::format("XNNPACK has no quantised {}", name(node.op()));
+  }
+}
+
+xnn::Value describe(const TensorType& type) {
+  xnn::Value value{xnn::Datatype::kFp32, dims(type.shape), {}, {}};
+  if (!type.quantisation) {
+    value.datatype = datatype(type.dtype);
+    return value;
+  }
+  value.datatype = type.dtype == DType::i8 ? xnn::Datatype::kQInt8 : xnn::Datatype::kQUInt8;
+  value.quantisation = xnn::PerTensor{type.quantisation->scale(), type.quantisation->zero_point()};
+  return value;
+}
+
+std::optional<xnn::Range> result_range(const Bounds& bounds, const TensorType& result) {
+  xnn::Range range{static_cast<float>(bounds.min), static_cast<float>(bounds.max)};
+  if (const QuantisationRef& quantisation = result.quantisation) {
+    const auto [least, greatest] = integer_range(quantisation->dtype);
+    if (quantisation->min > least)
+      range.min = std::max(range.min, quantisation->real(quantisation->min));
+    if (quantisation->max < greatest)
+      range.max = std::min(range.max, quantisation->real(quantisation->max));
+  }
+  if (range.min == xnn::Range{}.min && range.max == xnn::Range{}.max) return std::nullopt;
+  return range;
+}
+
+namespace {
+
+/// Two to a byte: (odd + 8) << 4 | (even + 8).
+Constant packed_four_bits(const Constant& data) {
+  const std::vector<std::byte> bytes = data.bytes();
+  const auto columns = static_cast<size_t>(data.shape().back().value());
+  const size_t rows = bytes.size() / columns, row_bytes = (columns + 1) / 2;
+  std::vector<std::byte> packed(rows * row_bytes, std::byte{0x88});
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const size_t column = i % columns;
+    const auto nibble = static_cast<unsigned>(static_cast<int8_t>(bytes[i]) + 8) & 15u;
+    std::byte& to = packed[i / columns * row_bytes + column / 2];
+    to = column % 2 == 0 ? (to & std::byte{0xf0}) | std::byte(nibble)
+                         : (to & std::byte{0x0f}) | std::byte(nibble << 4);
+  }
+  return Constant::owned(DType::u8, {static_cast<int64_t>(rows), static_cast<int64_t>(row_bytes)},
+                         std::move(packed));
+}
+
+}  // namespace
+
+Filter filter_of(const Value* weight) {
+  const Quantisation& quantisation = *weight->type().quantisation;
+  const Constant& data = *stored_constant(weight);
+  const auto outputs = static_cast<size_t>(weight->shape()[0].value());
+  Filter filter{data, xnn::Datatype::kQCInt8, quantisation.scales, group_size(weight)};
+  if (quantisation.scales.size() == 1) filter.scales.assign(outputs, quantisation.scale());
+  if (weight->shape().size() == 2 && has_four_bits(quantisation)) {
+    filter.data = packed_four_bits(data);
+    filter.datatype = filter.group == 0 ? xnn::Datatype::kQCInt4 : xnn::Datatype::kQBInt4;
+  }
+  return filter;
+}
+
+std::vector<float> sum_scales(const Value* x, const std::vector<float>& filter_scales) {
+  std::vector<float> scales = filter_scales;
+  for (float& scale : scales) scale *= x->type().quantisation->scale();
+  return scales;
+}
+
+Constant integer_bias(const Value* bias, const std::vector<float>& scales) {
+  const Tensor real = real_tensor(tensor_of(bias));
+  Tensor integers({DType::i32, real.type().shape});
+  for (int64_t i = 0; i < real.count(); ++i)
+    integers.set_int(i, static_cast<int64_t>(std::nearbyint(
+                            real.get(i) / static_cast<double>(scales[static_cast<size_t>(i)]))));
+  return Constant::owned(DType::i32, integers.type().shape,
+                         {integers.bytes().begin(), integers.bytes().end()});
+}
+
+}  // namespace layline::xnnpack

@@ -1,0 +1,38 @@
+// Quantised tensors in XNNPACK's terms: which nodes have a kernel on integers, and how values,
+// filters and biases are described to it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "targets/xnnpack/payload.h"
+
+namespace layline::xnnpack {
+
+/// Why XNNPACK has no kernel for this node, which is quantised or dynamic; empty if it has one. The
+/// kernel's own conditions come on top.
+std::string refuse_quantised(const Node& node);
+
+/// The datatype and quantisation of a value that is no filter and no bias.
+xnn::Value describe(const TensorType& type);
+
+/// What the fused clamp and the range of the result's integers leave; nullopt if that is all.
+std::optional<xnn::Range> result_range(const Bounds& bounds, const TensorType& result);
+
+/// A filter as XNNPACK packs it.
+struct Filter {
+  Constant data;
+  xnn::Datatype datatype;
+  std::vector<float> scales;  // for each output channel, or [channels, groups]
+  int64_t group = 0;          // inputs that share a scale; 0: all of them
+};
+/// Of a quantised weight [outputs, ...].
+Filter filter_of(const Value* weight);
+
+/// The bias as integers, of the scale of the sums: that of x times that of the filter.
+Constant integer_bias(const Value* bias, const std::vector<float>& scales);
+/// The scales of the sums.
+std::vector<float> sum_scales(const Value* x, const std::vector<float>& filter_scales);
+
+}  // namespace layline::xnnpack

@@ -1,0 +1,246 @@
+// Runs ops on quantised numbers where the model says so: what a model writes as dequantize, op,
+// quantize becomes the op on integers, which is the same by definition, rounding included
+// (docs/quantisation.md). Ops between which the model does not quantise stay real.
+#include <algorithm>
+
+#include "transforms/passes.h"
+#include "transforms/rewrite.h"
+
+namespace layline {
+namespace {
+
+Node* defining(const Value* value, Op op) {
+  return value->def() && value->def()->is(op) ? value->def() : nullptr;
+}
+
+/// The quantised value that was dequantised to this one, or null.
+Value* quantised_source(const Value* value) {
+  Node* dequantize = defining(value, Op::dequantize);
+  return dequantize ? dequantize->operand(0) : nullptr;
+}
+
+/// One scale for all of a tensor of 8 bits: what kernels take as activations.
+bool is_activation(const Value* value) {
+  const QuantisationRef& quantisation = value->type().quantisation;
+  return quantisation->per_tensor() && byte_size(quantisation->dtype) == 1;
+}
+
+/// Moving integers moves fewer bytes, and brings dequantize to the op that reads it.
+bool move_before_dequantize(Graph& graph, Node* node, PassContext& context) {
+  Value* x = quantised_source(node->operand(0));
+  const Relayout& relayout = node->attrs<RelayoutAttrs>().relayout;
+  if (x == nullptr || !moved(x->type().quantisation, relayout)) return false;
+  context.rewrite(*node, "moves {} before it is dequantised", x->name());
+  const BuildBefore build(graph, node);
+  replace(graph, node, build.add(Op::dequantize, {build.relayout(x, relayout)}));
+  return true;
+}
+
+/// Unsigned integers are signed ones, 128 further down. Kernels prefer the latter, and where only
+/// the real numbers are read nobody sees the difference.
+bool make_signed(Graph& graph, Node* quantize, PassContext& context) {
+  const Quantisation& own = *quantize->result()->type().quantisation;
+  const std::span<const Use> uses = quantize->result()->uses();
+  if (own.dtype != DType::u8 || !own.per_tensor() || quantize->result()->output_uses() > 0 ||
+      !std::ranges::all_of(uses, [](const Use& use) { return use.user->is(Op::dequantize); }))
+    return false;
+  constexpr int32_t kShift = 128;
+  Quantisation shifted = per_tensor(DType::i8, own.scale(), own.zero_point() - kShift);
+  shifted.min = own.min - kShift;
+  shifted.max = own.max - kShift;
+  context.rewrite(*quantize, "is signed");
+  Value* signed_value =
+      BuildBefore(graph, quantize)
+          .add(Op::quantize, {quantize->operand(0)}, QuantisationAttrs{std::move(shifted)});
+  while (!quantize->result()->uses().empty())
+    graph.set_operand(quantize->result()->uses().front().user, 0, signed_value);
+  graph.erase(quantize);
+  return true;
+}
+
+// ---- The op before a quantize ----
+
+/// What stands between an op and the quantize that rounds its result: movements and clamps.
+struct Rounded {
+  Value* value;                        // the op's result
+  std::vector<const Relayout*> moves;  // from the quantize upwards
+  Bounds bounds;
+};
+
+Rounded find_rounded(const Node& quantize) {
+  Rounded result{quantize.operand(0), {}, {}};
+  for (;;) {
+    const Node* def = result.value->def();
+    if (def == nullptr || !result.value->has_one_use()) return result;
+    if (const Relayout* relayout = relayout_of(result.value))
+      result.moves.push_back(relayout);
+    else if (def->is(Op::clamp) && !is_quantised(*def))
+      result.bounds = clamped_twice(def->attrs<ClampAttrs>().bounds, result.bounds);
+    else
+      return result;
+    result.value = def->operand(0);
+  }
+}
+
+Bounds* bounds_of(Attributes& attributes) {
+  return std::visit(
+      []<typename T>(T& attrs) -> Bounds* {
+        if constexpr (requires { attrs.bounds; })
+          return &attrs.bounds;
+        else
+          return nullptr;
+      },
+      attributes);
+}
+
+/// A weight that kernels take: one scale for each output channel or for all, around 0.
+bool is_weight(const Value* weight) {
+  if (weight == nullptr || stored_constant(weight) == nullptr) return false;
+  const Quantisation& quantisation = *weight->type().quantisation;
+  if (quantisation.dtype != DType::i8 || !quantisation.zero_points.empty()) return false;
+  for (size_t axis = 1; axis < quantisation.dims.size(); ++axis)
+    if (quantisation.dims[axis] != 1) return false;
+  return true;
+}
+
+/// The operands as integers, or none if the model does not have them so.
+std::vector<Value*> quantised_operands(const Node& node) {
+  std::vector<Value*> operands;
+  const bool contracts = info(node.op()).op_class == OpClass::contraction;
+  for (int i = 0; i < node.operand_count(); ++i) {
+    Value* operand = node.operand(i);
+    Value* source = operand->type().quantisation ? operand : quantised_source(operand);
+    if (contracts && i == 2) {
+      // The bias is added to the sums, whose scale the kernel knows: it may be real.
+      operands.push_back(operand);
+    } else if (source == nullptr ||
+               !(contracts && i == 1 ? is_weight(source) : is_activation(source))) {
+      return {};
+    } else {
+      operands.push_back(source);
+    }
+  }
+  return operands;
+}
+
+/// Whether the op's kernels give the result any scale, or that of their operand only.
+enum class Rescales { no, yes, never };
+
+Rescales rescales(const Node& node) {
+  switch (node.op()) {
+    case Op::conv:
+    case Op::conv_transpose:
+    case Op::linear:
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::avg_pool:
+    case Op::reduce_mean:
+      return Rescales::yes;
+    case Op::max_pool:
+    case Op::slice:
+    case Op::concat:
+    case Op::pad:
+    case Op::expand:
+    case Op::flip:
+    case Op::roll:
+      return Rescales::no;
+    default:
+      return Rescales::never;
+  }
+}
+
+bool same_scale(const std::vector<Value*>& operands, const QuantisationRef& quantisation) {
+  return std::ranges::all_of(
+      operands, [&](const Value* operand) { return operand->type().quantisation == quantisation; });
+}
+
+/// A constant that is padded with must be one of the integers.
+bool pads_exactly(const Node& node, const Quantisation& quantisation) {
+  if (!node.is(Op::pad) || node.attrs<PadAttrs>().mode != PadMode::constant) return true;
+  const auto value = static_cast<float>(node.attrs<PadAttrs>().value);
+  return quantisation.real(quantisation.quantised(value)) == value;
+}
+
+/// The op on integers, rounded as `quantisation` says; null where it cannot be.
+Value* typed(const Builder& build, const Node& node, const QuantisationRef& quantisation,
+             const Bounds& bounds) {
+  if (rescales(node) == Rescales::never || is_dynamic(node.attributes())) return nullptr;
+  std::vector<Value*> operands = quantised_operands(node);
+  if (operands.empty()) return nullptr;
+  const bool movement = info(node.op()).op_class == OpClass::movement;
+  if (rescales(node) == Rescales::no && !same_scale(operands, quantisation)) return nullptr;
+  if (!pads_exactly(node, *quantisation)) return nullptr;
+  Attributes attributes = node.attributes();
+  if (!movement) *quantisation_of(attributes) = quantisation;
+  Bounds* own = bounds_of(attributes);
+  if (own) *own = clamped_twice(*own, bounds);
+  Value* y = build.add(node.op(), std::move(operands), std::move(attributes));
+  if (own || bounds.unbounded()) return y;
+  return build.add(Op::clamp, {y}, ClampAttrs{bounds, quantisation});
+}
+
+/// A clamp, or nothing, between dequantize and a quantize of the same scale.
+Value* typed_clamp(const Builder& build, const Rounded& rounded,
+                   const QuantisationRef& quantisation) {
+  Value* x = quantised_source(rounded.value);
+  if (x == nullptr || !is_activation(x) || x->type().quantisation != quantisation) return nullptr;
+  if (rounded.bounds.unbounded()) return x;
+  return build.add(Op::clamp, {x}, ClampAttrs{rounded.bounds, quantisation});
+}
+
+bool type_rounded(Graph& graph, Node* quantize, PassContext& context) {
+  const QuantisationRef quantisation = quantize->result()->type().quantisation;
+  if (!is_activation(quantize->result())) return false;
+  const Rounded rounded = find_rounded(*quantize);
+  Node* op = rounded.value->def();
+  if (op == nullptr) return false;
+  Value* y = nullptr;
+  {
+    const BuildBefore build(graph, quantize, op->origin());
+    y = typed_clamp(build, rounded, quantisation);
+    if (y == nullptr && rounded.value->has_one_use())
+      y = typed(build, *op, quantisation, rounded.bounds);
+  }
+  if (y == nullptr && rounded.moves.empty()) return false;
+  context.rewrite(*quantize, "{} {}", y ? "rounds what is computed by" : "comes before moving",
+                  op->result()->name());
+  const BuildBefore build(graph, quantize);
+  if (y == nullptr) {
+    // Nothing runs on integers here, but fewer bytes are moved after rounding.
+    y = rounded.value;
+    if (!rounded.bounds.unbounded()) y = build.clamp(y, rounded.bounds.min, rounded.bounds.max);
+    y = build.add(Op::quantize, {y}, quantize->attributes());
+  }
+  for (size_t i = rounded.moves.size(); i-- > 0;) y = build.relayout(y, *rounded.moves[i]);
+  replace(graph, quantize, y);
+  return true;
+}
+
+/// A linear op takes integer weights with real rows, too.
+bool type_weight(Graph& graph, Node* linear, PassContext& context) {
+  Value* weight = quantised_source(linear->operand(1));
+  if (weight == nullptr || stored_constant(weight) == nullptr) return false;
+  context.rewrite(*linear, "keeps its weight in {}", name(weight->dtype()));
+  Node* dequantize = linear->operand(1)->def();
+  graph.set_operand(linear, 1, weight);
+  erase_unused(graph, dequantize);
+  return true;
+}
+
+}  // namespace
+
+bool type_quantised(Graph& graph, PassContext& context) {
+  bool changed = false;
+  for (Node* node : graph) {
+    if (node->is(Op::relayout))
+      changed = move_before_dequantize(graph, node, context) || changed;
+    else if (node->is(Op::linear))
+      changed = type_weight(graph, node, context) || changed;
+    else if (node->is(Op::quantize))
+      changed = make_signed(graph, node, context) || type_rounded(graph, node, context) || changed;
+  }
+  return changed;
+}
+
+}  // namespace layline

@@ -1,0 +1,395 @@
+// Quantised models in the real runtime: within one unit in the last place an op of what torch and
+// the reference evaluator compute.
+//
+// LAYLINE_SEED gives the first seed of the random graphs and LAYLINE_GRAPHS how many there are.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <random>
+
+#include "base/error.h"
+#include "fixture.h"
+#include "frontend/pt2/import.h"
+#include "ir/builder.h"
+#include "ir/evaluate.h"
+#include "ir/text.h"
+#include "pte/writer.h"
+#include "runtime/program.h"
+#include "runtime/tensor_file.h"
+#include "targets/xnnpack/lower.h"
+#include "targets/xnnpack/rules.h"
+#include "transforms/pipeline.h"
+
+namespace layline {
+namespace {
+
+HostTensor host(const Tensor& tensor) {
+  return {tensor.dtype(), tensor.dims(), {tensor.bytes().begin(), tensor.bytes().end()}};
+}
+
+Tensor tensor(const HostTensor& from) {
+  return Tensor({from.dtype, Shape(from.shape.begin(), from.shape.end())}, from.bytes);
+}
+
+struct Ran {
+  std::vector<Tensor> outputs;
+  Report report;
+};
+
+Ran compile_and_run(Graph graph, const std::vector<Tensor>& inputs) {
+  Ran ran;
+  run_pipeline(graph, {.target = xnnpack::rules(), .validate = true});
+  std::vector<Graph> graphs;
+  graphs.push_back(std::move(graph));
+  const pte::Program program = xnnpack::lower(graphs, ran.report);
+  MemorySink sink;
+  write_program(program, sink);
+  LoadedProgram loaded =
+      LoadedProgram::from_bytes(sink.bytes(), "the model", program.methods[0].name);
+  std::vector<HostTensor> given;
+  for (const Tensor& input : inputs) given.push_back(host(input));
+  for (const HostTensor& output : loaded.run(given)) ran.outputs.push_back(tensor(output));
+  return ran;
+}
+
+/// The step between neighbouring numbers of an output that was quantised: its scale, or 1 for
+/// integers; 0 for real numbers.
+double step_of(const Value* value) {
+  if (!is_float(value->dtype())) return 1;
+  while (value->def() && value->def()->is(Op::relayout)) value = value->def()->operand(0);
+  if (value->def() == nullptr || !value->def()->is(Op::dequantize)) return 0;
+  return static_cast<double>(value->def()->operand(0)->type().quantisation->scale());
+}
+
+struct Difference {
+  double greatest = 0, mean = 0, largest = 0;
+};
+
+Difference difference(const Tensor& actual, const Tensor& expected) {
+  EXPECT_EQ(to_string(actual.type()), to_string(expected.type()));
+  Difference result;
+  for (int64_t i = 0; i < expected.count(); ++i) {
+    const double error = std::abs(actual.get(i) - expected.get(i));
+    result.greatest = std::max(result.greatest, error);
+    result.mean += error / static_cast<double>(expected.count());
+    result.largest = std::max(result.largest, std::abs(expected.get(i)));
+  }
+  return result;
+}
+
+/// An output as the model has it, whatever its order in memory.
+Tensor in_logical_order(const Tensor& stored, const std::vector<int>& dim_order) {
+  std::vector<int> back(dim_order.size());
+  for (size_t i = 0; i < back.size(); ++i)
+    back[static_cast<size_t>(dim_order[i])] = static_cast<int>(i);
+  return evaluate_op(Op::relayout, {&stored, 1},
+                     RelayoutAttrs{Relayout::permute(stored.type().shape, back)});
+}
+
+// ---- Fixtures ----
+
+struct Model {
+  Graph graph;
+  std::vector<Tensor> inputs, outputs;
+};
+
+Model load(const std::string& name) {
+  const std::filesystem::path base = std::filesystem::path(LAYLINE_TEST_DATA) / name;
+  Model model{std::move(pt2::import_archive(base.string() + ".pt2")[0].graph), {}, {}};
+  auto read = [&](std::string_view kind, size_t i) {
+    return tensor(read_tensor((base / fmt::format("{}_{}.npy", kind, i)).string()));
+  };
+  for (size_t i = 0; i < model.graph.inputs().size(); ++i) model.inputs.push_back(read("input", i));
+  for (size_t i = 0; i < model.graph.outputs().size(); ++i)
+    model.outputs.push_back(read("output", i));
+  return model;
+}
+
+std::vector<std::string> fixtures(std::string_view prefix) {
+  std::vector<std::string> names = all_fixtures();
+  std::erase_if(names, [&](const std::string& name) { return !name.starts_with(prefix); });
+  EXPECT_FALSE(names.empty());
+  return names;
+}
+
+void expect_one_delegate(const Report& report, const std::string& name) {
+  EXPECT_EQ(report.delegates, 1) << name;
+  // Integers that cross the model's boundary are copied to where XNNPACK reads and writes them.
+  for (const PortableOp& op : report.portable_ops) EXPECT_EQ(op.op, "reinterpret") << name;
+}
+
+TEST(QuantisedFixtures, TheEvaluatorComputesWhatTorchDoes) {
+  for (const std::string& name : fixtures("quantised_")) {
+    SCOPED_TRACE(name);
+    const Model model = load(name);
+    std::vector<Tensor> outputs = evaluate(model.graph, model.inputs);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      outputs[i] = in_logical_order(outputs[i], model.graph.outputs()[i].dim_order);
+      const double step = step_of(model.graph.outputs()[i].value);
+      const Difference error = difference(outputs[i], model.outputs[i]);
+      // A real number that float errors move over a half is rounded the other way.
+      EXPECT_LE(error.mean, std::max(0.01 * step, 1e-3 * error.largest)) << "output " << i;
+      EXPECT_LE(error.greatest, std::max(1.001 * step, 0.02 * error.largest)) << "output " << i;
+    }
+  }
+}
+
+TEST(QuantisedFixtures, StaticWithinOneUnit) {
+  for (const std::string_view prefix : {"quantised_static_", "quantised_pt2e_static"}) {
+    for (const std::string& name : fixtures(prefix)) {
+      SCOPED_TRACE(name);
+      Model model = load(name);
+      std::vector<double> steps;
+      for (const GraphOutput& output : model.graph.outputs())
+        steps.push_back(step_of(output.value));
+      const Ran ran = compile_and_run(std::move(model.graph), model.inputs);
+      expect_one_delegate(ran.report, name);
+      for (size_t i = 0; i < ran.outputs.size(); ++i) {
+        const Difference error = difference(ran.outputs[i], model.outputs[i]);
+        EXPECT_LE(error.greatest, std::max(1.001 * steps[i], 1e-5 * error.largest));
+        EXPECT_LE(error.mean, std::max(0.05 * steps[i], 1e-5 * error.largest));
+      }
+    }
+  }
+}
+
+TEST(QuantisedFixtures, WeightOnly) {
+  Model model = load("quantised_weight_only");
+  const Ran ran = compile_and_run(std::move(model.graph), model.inputs);
+  expect_one_delegate(ran.report, "weight_only");
+  for (size_t i = 0; i < ran.outputs.size(); ++i) {
+    const Difference error = difference(ran.outputs[i], model.outputs[i]);
+    EXPECT_LE(error.greatest, 1e-5 * error.largest) << "output " << i;
+  }
+}
+
+/// The model with its activations left real: what quantising them is an error against.
+std::vector<Tensor> with_real_activations(const Model& model) {
+  Graph graph = parse_graph(print(model.graph), "the model");
+  for (Node* node : graph)
+    if (node->is(Op::dequantize_by))
+      graph.replace_all_uses(node->result(), node->operand(0)->def()->operand(0));
+  return evaluate(graph, model.inputs);
+}
+
+TEST(QuantisedFixtures, DynamicAsEvaluatedAndNoWorseThanTorch) {
+  double error_of_torch = 0, error_of_ours = 0;
+  for (const std::string_view prefix :
+       {"quantised_dynamic_", "quantised_pt2e_dynamic", "quantised_torchao_"}) {
+    for (const std::string& name : fixtures(prefix)) {
+      SCOPED_TRACE(name);
+      Model model = load(name);
+      const std::vector<Tensor> real = with_real_activations(model);
+      // What the kernels' granularity gives, by the evaluator.
+      Graph dynamic = parse_graph(print(model.graph), name);
+      run_pipeline(dynamic, {.stop_after = "quantise_dynamically"});
+      for (const Node* node : dynamic) EXPECT_FALSE(node->is(Op::quantize_by)) << name;
+      const std::vector<Tensor> expected = evaluate(dynamic, model.inputs);
+      std::vector<std::vector<int>> orders;
+      for (const GraphOutput& output : model.graph.outputs()) orders.push_back(output.dim_order);
+      const Ran ran = compile_and_run(std::move(model.graph), model.inputs);
+      expect_one_delegate(ran.report, name);
+      for (size_t i = 0; i < ran.outputs.size(); ++i) {
+        const Difference error =
+            difference(ran.outputs[i], in_logical_order(expected[i], orders[i]));
+        // A number that float errors move over a half is one step of an activation off.
+        EXPECT_LE(error.greatest, 5e-3 * error.largest) << "output " << i;
+        EXPECT_LE(error.mean, 5e-4 * error.largest) << "output " << i;
+        const Tensor exact = in_logical_order(real[i], orders[i]);
+        error_of_torch += difference(model.outputs[i], exact).mean / error.largest;
+        error_of_ours += difference(ran.outputs[i], exact).mean / error.largest;
+      }
+    }
+  }
+  EXPECT_LE(error_of_ours, error_of_torch);
+}
+
+// ---- Random graphs ----
+
+/// A few quantised ops on one or two images, written as a front end writes them: dequantize, op,
+/// quantize, everything channels-first.
+class RandomQuantised {
+ public:
+  explicit RandomQuantised(uint32_t seed)
+      : random_(seed), graph_("random"), build_(graph_, nullptr) {
+    shape_ = {number(1, 2), 2 * number(1, 4), number(3, 8), number(3, 8)};
+    for (int64_t i = number(1, 2); i > 0; --i) {
+      Value* x = graph_.add_input(fmt::format("x{}", i), {DType::f32, shape_});
+      values_.push_back({round_trip(x, quantisation(2)), 1});
+    }
+    for (int64_t i = number(2, 6); i > 0; --i) add_op();
+    for (const Made& made : values_)
+      graph_.add_output(fmt::format("y{}", graph_.outputs().size()), made.value);
+  }
+
+  Graph& graph() { return graph_; }
+  /// How many roundings lie between an input and each output.
+  int depth(size_t output) const { return values_[output].depth; }
+
+  std::vector<Tensor> inputs() {
+    std::vector<Tensor> result;
+    for (const GraphInput& input : graph_.inputs()) {
+      Tensor& x = result.emplace_back(input.value->type());
+      std::normal_distribution<double> normal;
+      for (int64_t i = 0; i < x.count(); ++i) x.set(i, normal(random_));
+    }
+    return result;
+  }
+
+ private:
+  struct Made {
+    Value* value;  // dequantised
+    int depth;
+  };
+
+  int64_t number(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random_);
+  }
+  float real(float low, float high) {
+    return std::uniform_real_distribution<float>(low, high)(random_);
+  }
+
+  /// For numbers of about `size`; the zero point anywhere.
+  Quantisation quantisation(float size) {
+    const bool is_unsigned = number(0, 5) == 0;
+    const auto zero_point = static_cast<int32_t>(number(-60, 60) + (is_unsigned ? 128 : 0));
+    return per_tensor(is_unsigned ? DType::u8 : DType::i8, real(0.7f, 1.3f) * size / 60,
+                      zero_point);
+  }
+
+  Value* round_trip(Value* x, const Quantisation& by) {
+    Value* integers = build_.add(Op::quantize, {x}, QuantisationAttrs{by});
+    Value* plain = build_.add(Op::reinterpret, {integers}, QuantisationAttrs{});
+    Value* back = build_.add(Op::reinterpret, {plain}, QuantisationAttrs{by});
+    return build_.add(Op::dequantize, {back});
+  }
+
+  Value* weight(Shape shape) {
+    Tensor integers({DType::i8, shape});
+    for (int64_t i = 0; i < integers.count(); ++i) integers.set_int(i, number(-127, 127));
+    Quantisation by{DType::i8, -127, 127, std::vector<int64_t>(shape.size(), 1), {}, {}};
+    by.dims[0] = shape[0].value();
+    const double inputs = static_cast<double>(integers.count()) / static_cast<double>(by.dims[0]);
+    for (int64_t i = 0; i < by.dims[0]; ++i)
+      by.scales.push_back(real(0.5f, 1.5f) / (70 * static_cast<float>(std::sqrt(inputs))));
+    const Tensor typed({DType::i8, shape, std::move(by)},
+                       {integers.bytes().begin(), integers.bytes().end()});
+    return build_.add(Op::dequantize, {build_.constant(typed)});
+  }
+  Value* bias(int64_t outputs) {
+    Tensor values({DType::f32, {outputs}});
+    for (int64_t i = 0; i < outputs; ++i) values.set(i, static_cast<double>(real(-0.5f, 0.5f)));
+    return build_.constant(values);
+  }
+
+  Value* conv(Value* x) {
+    const int64_t channels = x->shape()[1].value();
+    const bool even = channels % 2 == 0;
+    const int64_t groups = number(0, 2) == 0 ? channels : even && number(0, 2) == 0 ? 2 : 1;
+    const int64_t outputs = groups * number(1, 3), kernel = number(0, 1) * 2 + 1;
+    ConvAttrs attrs{{1, 1}, {1, 1}, {kernel / 2, kernel / 2}, {kernel / 2, kernel / 2}, groups, {}};
+    Value* w = weight({outputs, kernel, kernel, channels / groups});
+    Value* y = build_.add(Op::conv, {build_.to_channels_last(x), w, bias(outputs)}, attrs);
+    return build_.from_channels_last(y);
+  }
+  Value* linear(Value* x) {
+    const int64_t outputs = number(1, 9);
+    Value* y = build_.add(
+        Op::linear, {build_.to_channels_last(x), weight({outputs, x->shape()[1]}), bias(outputs)},
+        LinearAttrs{});
+    return build_.from_channels_last(y);
+  }
+
+  const Made& pick() { return values_[static_cast<size_t>(number(0, std::ssize(values_) - 1))]; }
+
+  void add_op() {
+    const Made a = pick();
+    Value* x = a.value;
+    int depth = a.depth + 1;
+    Quantisation by = quantisation(2);
+    Value* y = nullptr;
+    switch (number(0, 7)) {
+      case 0:
+      case 1:
+        y = conv(x);
+        break;
+      case 2:
+        y = linear(x);
+        break;
+      case 3:
+      case 4: {
+        const Made b = pick();
+        if (b.value->shape() != x->shape()) return;
+        constexpr Op kOps[] = {Op::add, Op::sub, Op::mul};
+        y = build_.binary(kOps[number(0, 2)], x, b.value);
+        depth = std::max(depth, b.depth + 1);
+        break;
+      }
+      case 5: {  // the same scale before and after
+        by = *x->def()->operand(0)->type().quantisation;
+        PoolAttrs attrs{{2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, false, {}};
+        if (x->shape()[2].value() < 2 || x->shape()[3].value() < 2) return;
+        y = build_.from_channels_last(
+            build_.add(Op::max_pool, {build_.to_channels_last(x)}, attrs));
+        break;
+      }
+      case 6:
+        by = *x->def()->operand(0)->type().quantisation;
+        y = number(0, 1) ? build_.concat({x, x}, number(1, 3))
+                         : build_.slice(x, 1, 0, x->shape()[1].value() > 1 ? 1 : 1);
+        break;
+      default:
+        y = build_.add(number(0, 1) ? Op::tanh : Op::hardswish, {x});
+    }
+    if (number(0, 2) == 0) y = build_.clamp(y, 0, number(0, 1) ? 1.3 : 1e30);
+    values_.push_back({round_trip(y, by), depth});
+  }
+
+  std::mt19937 random_;
+  Graph graph_;
+  Builder build_;
+  Shape shape_;
+  std::vector<Made> values_;
+};
+
+int64_t from_environment(const char* name, int64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoll(text, nullptr, 10);
+}
+
+TEST(RandomQuantisedGraphs, RunAsEvaluated) {
+  const auto first = static_cast<uint32_t>(from_environment("LAYLINE_SEED", 1));
+  const auto count = static_cast<uint32_t>(from_environment("LAYLINE_GRAPHS", 300));
+  double elements = 0, off = 0;
+  for (uint32_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+    SCOPED_TRACE(fmt::format("to repeat: LAYLINE_SEED={} LAYLINE_GRAPHS=1", seed));
+    RandomQuantised random(seed);
+    const std::vector<Tensor> inputs = random.inputs();
+    const std::vector<Tensor> expected = evaluate(random.graph(), inputs);
+    std::vector<double> steps;
+    for (const GraphOutput& output : random.graph().outputs())
+      steps.push_back(step_of(output.value));
+    const std::string text = print(random.graph(), {.elide_constants = true});
+    try {
+      const Ran ran = compile_and_run(std::move(random.graph()), inputs);
+      EXPECT_EQ(ran.report.delegates, 1);
+      EXPECT_TRUE(ran.report.portable_ops.empty());
+      for (size_t i = 0; i < expected.size(); ++i) {
+        const Difference error = difference(ran.outputs[i], expected[i]);
+        EXPECT_LE(error.greatest, (random.depth(i) + 0.001) * steps[i]) << "output " << i;
+        for (int64_t k = 0; k < expected[i].count(); ++k, ++elements)
+          off += std::abs(ran.outputs[i].get(k) - expected[i].get(k)) > 0.5 * steps[i];
+      }
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+    if (HasFailure()) std::cout << text;
+  }
+  // Nearly all integers are the evaluator's own.
+  EXPECT_LE(off, 0.02 * elements);
+}
+
+}  // namespace
+}  // namespace layline

@@ -1,0 +1,230 @@
+// Which ops run on integers, and above all which do not.
+#include <gtest/gtest.h>
+
+#include "transforms_testing.h"
+
+namespace layline {
+namespace {
+
+class Quantised : public Model {
+ public:
+  Value* quantize(Value* x, float scale, int32_t zero_point, DType dtype = DType::i8) {
+    return add(Op::quantize, {x}, QuantisationAttrs{per_tensor(dtype, scale, zero_point)});
+  }
+  Value* round_trip(Value* x, float scale = 0.05f, int32_t zero_point = 5) {
+    return add(Op::dequantize, {quantize(x, scale, zero_point)});
+  }
+  /// Integers with one scale for each index of the first axis.
+  Value* integer_weights(Shape shape, int32_t zero_point = 0, int64_t axis = 0) {
+    Quantisation by{DType::i8, -128, 127, std::vector<int64_t>(shape.size(), 1), {}, {}};
+    by.dims[static_cast<size_t>(axis)] = shape[static_cast<size_t>(axis)].value();
+    for (int64_t i = 0; i < by.dims[static_cast<size_t>(axis)]; ++i) {
+      by.scales.push_back(0.01f * static_cast<float>(i + 1));
+      if (zero_point != 0) by.zero_points.push_back(zero_point);
+    }
+    Tensor integers({DType::i8, shape, std::move(by)});
+    for (int64_t i = 0; i < integers.count(); ++i) integers.set_int(i, (i * 37) % 200 - 100);
+    return constant(integers);
+  }
+  Value* dequantize(Value* x) { return add(Op::dequantize, {x}); }
+  Value* choose_and_quantise(Value* x, Ints axes, const Value* chosen_from = nullptr) {
+    Value* from = chosen_from ? const_cast<Value*>(chosen_from) : x;
+    ChooseAttrs attrs;
+    attrs.axes = std::move(axes);
+    attrs.eps = 1e-7;
+    Value* scale = add(Op::choose_scale, {from}, attrs);
+    Value* zero_point = add(Op::choose_zero_point, {from}, attrs);
+    Value* integers = add(Op::quantize_by, {x, scale, zero_point}, IntegerAttrs{});
+    return add(Op::dequantize_by, {integers, scale, zero_point});
+  }
+  /// To the last bit: rounding is not changed.
+  void type() {
+    const std::vector<Tensor> inputs = probes(built());
+    const std::vector<Tensor> before = evaluate(built(), inputs);
+    run({"type_quantised"});
+    const std::vector<Tensor> after = evaluate(built(), inputs);
+    for (size_t i = 0; i < before.size(); ++i)
+      for (int64_t k = 0; k < before[i].count(); ++k)
+        ASSERT_EQ(after[i].get(k), before[i].get(k)) << "output " << i << ", element " << k;
+  }
+  int quantised_ops() {
+    int count = 0;
+    for (const Node* node : built())
+      count += is_quantised(*node) && !node->is(Op::constant) && !node->is(Op::quantize) &&
+               !node->is(Op::dequantize);
+    return count;
+  }
+  int dynamic_ops() {
+    int count = 0;
+    for (const Node* node : built()) count += is_dynamic(node->attributes());
+    return count;
+  }
+  /// quantise_dynamically rounds anew, so only the graph's form is looked at.
+  void run_dynamic() { run_pipeline(built(), {.stop_after = "quantise_dynamically"}); }
+};
+
+TEST(TypeQuantised, AConvWithReluKeepsItsClamp) {
+  for (const int32_t zero_point : {-128, -7, 0}) {
+    Quantised m;
+    Value* x = m.to_channels_last(m.round_trip(m.input({1, 3, 5, 5})));
+    Value* w = m.to_channels_last(m.dequantize(m.integer_weights({4, 3, 3, 3})));
+    Value* y =
+        m.add(Op::conv, {x, w, m.weights({4})}, ConvAttrs{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, {}});
+    m.output(m.dequantize(m.quantize(m.relu(m.from_channels_last(y)), 0.03f, zero_point)));
+    m.type();
+    Node* conv = m.only(Op::conv);
+    EXPECT_EQ(m.quantised_ops(), 3);  // and the two relayouts
+    EXPECT_EQ(conv->attrs<ConvAttrs>().bounds.min, 0) << "the zero point is no clamp";
+    EXPECT_TRUE(conv->result()->type().quantisation);
+    EXPECT_EQ(m.count(Op::clamp), 0);
+    m.run_all();
+  }
+}
+
+TEST(TypeQuantised, WhatIsAlsoReadAsRealStaysReal) {
+  Quantised m;
+  Value* sum = m.binary(Op::add, m.round_trip(m.input({4})), m.round_trip(m.input({4}), 0.1f, 0));
+  m.output(m.round_trip(sum)).output(m.add(Op::tanh, {sum}));
+  m.type();
+  EXPECT_EQ(m.quantised_ops(), 0);
+}
+
+TEST(TypeQuantised, ARealOperandKeepsAnOpReal) {
+  Quantised m;
+  m.output(m.round_trip(m.binary(Op::add, m.round_trip(m.input({4})), m.input({4}))));
+  m.type();
+  EXPECT_EQ(m.quantised_ops(), 0);
+}
+
+TEST(TypeQuantised, MovementKeepsOneScale) {
+  Quantised m;
+  Value* x = m.round_trip(m.input({2, 4}));
+  m.output(m.round_trip(m.concat({x, x}, 1)));            // the same scale
+  m.output(m.round_trip(m.concat({x, x}, 0), 0.07f, 5));  // another
+  m.output(m.round_trip(m.concat({x, m.round_trip(m.input({2, 4}), 0.07f)}, 0)));
+  m.type();
+  EXPECT_EQ(m.quantised_ops(), 1);
+}
+
+TEST(TypeQuantised, PadsWithNumbersThatAreThere) {
+  Quantised m;
+  Value* x = m.round_trip(m.input({2, 4}));
+  m.output(m.round_trip(m.add(Op::pad, {x}, PadAttrs{{1, 0}, {0, 0}, PadMode::constant, 0})));
+  m.output(m.round_trip(m.add(Op::pad, {x}, PadAttrs{{1, 0}, {0, 0}, PadMode::constant, 0.03})));
+  m.type();
+  EXPECT_EQ(m.quantised_ops(), 1);
+}
+
+TEST(TypeQuantised, WeightsThatNoKernelTakesStayReal) {
+  for (const bool zero_points : {true, false}) {
+    Quantised m;
+    Value* w = zero_points ? m.integer_weights({4, 3}, 2) : m.integer_weights({4, 3}, 0, 1);
+    m.output(m.round_trip(
+        m.add(Op::linear, {m.round_trip(m.input({2, 3})), m.dequantize(w)}, LinearAttrs{})));
+    m.type();
+    EXPECT_FALSE(m.only(Op::linear)->result()->type().quantisation);
+  }
+}
+
+TEST(TypeQuantised, RoundingAgainToAnotherScaleStays) {
+  Quantised m;
+  m.output(m.round_trip(m.round_trip(m.input({4})), 0.06f, 5));
+  m.output(m.round_trip(m.round_trip(m.input({4}), 0.06f, 2), 0.06f, 2));  // says nothing new
+  m.type();
+  EXPECT_EQ(m.count(Op::quantize), 3);
+}
+
+TEST(TypeQuantised, UnsignedIsSignedWhereNobodyLooks) {
+  Quantised m;
+  Value* x = m.quantize(m.input({4}), 0.05f, 130, DType::u8);
+  Value* seen = m.quantize(m.input({4}), 0.05f, 130, DType::u8);
+  m.output(m.dequantize(x))
+      .output(m.dequantize(seen))
+      .output(m.add(Op::reinterpret, {seen}, QuantisationAttrs{}));
+  m.type();
+  int signed_count = 0;
+  for (const Node* node : m.built())
+    signed_count += node->is(Op::quantize) && node->result()->dtype() == DType::i8;
+  EXPECT_EQ(signed_count, 1);
+}
+
+TEST(TypeQuantised, ChannelsFollowTheWeight) {
+  Quantised m;
+  // A weight whose channels are its second axis, transposed before it is used.
+  Value* w = m.permute(m.dequantize(m.integer_weights({3, 4}, 0, 1)), std::vector<int>{1, 0});
+  m.output(m.round_trip(m.add(Op::linear, {m.round_trip(m.input({2, 3})), w}, LinearAttrs{})));
+  m.type();
+  Node* linear = m.only(Op::linear);
+  EXPECT_TRUE(linear->result()->type().quantisation);
+  EXPECT_EQ(linear->operand(1)->type().quantisation->dims, (std::vector<int64_t>{4, 1}));
+}
+
+TEST(QuantiseDynamically, TheWholeTensorsScaleMayBeEachRows) {
+  Quantised m;
+  Value* x = m.input({2, 5, 6});
+  Value* rows = m.view(m.choose_and_quantise(x, {0, 1, 2}), {10, 6});
+  m.output(m.add(Op::linear, {rows, m.dequantize(m.integer_weights({4, 6}))}, LinearAttrs{}));
+  m.run_dynamic();
+  EXPECT_EQ(m.dynamic_ops(), 1);
+  EXPECT_EQ(m.count(Op::choose_scale), 0);
+}
+
+TEST(QuantiseDynamically, RowsMustStayRows) {
+  for (const bool kept : {true, false}) {
+    Quantised m;
+    Value* x = m.choose_and_quantise(m.input({4, 6}), {1});
+    Value* rows =
+        kept ? m.view(x, {2, 2, 6}) : m.permute(m.view(x, {4, 2, 3}), std::vector<int>{1, 0, 2});
+    if (!kept) rows = m.view(rows, {4, 6});
+    m.output(m.add(Op::linear, {rows, m.dequantize(m.integer_weights({4, 6}))}, LinearAttrs{}));
+    m.run_dynamic();
+    EXPECT_EQ(m.dynamic_ops(), kept);
+  }
+}
+
+TEST(QuantiseDynamically, LeavesWhatIsNotThePattern) {
+  const auto linear = [](Quantised& m, Value* x, Value* w) {
+    m.output(m.add(Op::linear, {x, m.dequantize(w)}, LinearAttrs{}));
+    m.run_dynamic();
+    return m.dynamic_ops();
+  };
+  {
+    Quantised m;  // the scale of another tensor
+    Value* other = m.input({4, 6});
+    EXPECT_EQ(
+        linear(m, m.choose_and_quantise(m.input({4, 6}), {0, 1}, other), m.integer_weights({4, 6})),
+        0);
+  }
+  {
+    Quantised m;  // a scale for each column: less than a row
+    EXPECT_EQ(linear(m, m.choose_and_quantise(m.input({4, 6}), {0}), m.integer_weights({4, 6})), 0);
+  }
+  {
+    Quantised m;  // weights that are not around 0
+    EXPECT_EQ(
+        linear(m, m.choose_and_quantise(m.input({4, 6}), {0, 1}), m.integer_weights({4, 6}, 3)), 0);
+  }
+  {
+    Quantised m;  // depthwise
+    Value* x = m.choose_and_quantise(m.input({1, 5, 5, 4}), {0, 1, 2, 3});
+    m.output(m.add(Op::conv, {x, m.dequantize(m.integer_weights({4, 3, 3, 1}))},
+                   ConvAttrs{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 4, {}}));
+    m.run_dynamic();
+    EXPECT_EQ(m.dynamic_ops(), 0);
+  }
+}
+
+TEST(QuantiseDynamically, AConvOfOnePixelIsALinear) {
+  Quantised m;
+  Value* x = m.choose_and_quantise(m.input({1, 5, 5, 4}), {0, 1, 2, 3});
+  m.output(m.add(Op::conv, {x, m.dequantize(m.integer_weights({3, 1, 1, 4}))},
+                 ConvAttrs{{1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, {}}));
+  m.output(m.add(Op::conv, {x, m.dequantize(m.integer_weights({3, 1, 1, 4}))},
+                 ConvAttrs{{2, 2}, {1, 1}, {0, 0}, {0, 0}, 1, {}}));
+  m.run_dynamic();
+  EXPECT_EQ(m.dynamic_ops(), 2);
+  EXPECT_EQ(m.count(Op::linear), 1);
+}
+
+}  // namespace
+}  // namespace layline
