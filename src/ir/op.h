@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algebra/symbols.h"
 #include "ir/attributes.h"
 #include "ir/type.h"
 
@@ -126,8 +127,10 @@ struct OpInfo {
   /// Index of the Attributes alternative that instances carry.
   size_t attributes;
   /// The result's type. Throws UserError, naming what does not fit, for operands that the op
-  /// does not take; the graph adds the node's name and source line.
-  TensorType (*infer)(std::span<const TensorType> operands, const Attributes& attributes);
+  /// does not take; the graph adds the node's name and source line. Sizes that follow from symbolic
+  /// ones are added to `symbols`, to which the operands' symbols belong.
+  TensorType (*infer)(std::span<const TensorType> operands, const Attributes& attributes,
+                      SymbolTable& symbols);
   /// The reference evaluator: slow, obvious, the oracle of every pass.
   Tensor (*evaluate)(std::span<const Tensor> operands, const Attributes& attributes,
                      const TensorType& result);

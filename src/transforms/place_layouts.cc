@@ -18,7 +18,8 @@ bool moves_weights(const Node& node, const LoopOrder& order) {
 }  // namespace
 
 bool place_layouts(Graph& graph, PassContext& context) {
-  const TargetOrders& target = context.target().orders;
+  TargetOrders target = context.target().orders;
+  for (const Symbol& symbol : graph.symbols()) target.moves.symbol_sizes.push_back(symbol.max);
   const PlacementProblem problem = find_candidates(graph, target);
   Placement placement = place(problem, target.moves);
   for (size_t n = 0; n < problem.nodes.size(); ++n) {

@@ -12,6 +12,7 @@
 #include "frontend/pt2/inline_blocks.h"
 #include "frontend/pt2/ops/rules.h"
 #include "frontend/pt2/weights.h"
+#include "ir/bounds.h"
 
 namespace layline::pt2 {
 namespace {
@@ -95,6 +96,7 @@ class Importer {
   ImportedMethod run() {
     refuse_unsupported();
     for (size_t i = 0; i < program_.inputs.size(); ++i) bind_input(program_.inputs[i]);
+    check_bounded(graph_);
     for (const Node& node : program_.graph.nodes) import_node(node);
     bind_outputs();
     return {std::move(graph_), permutes_in_model_};

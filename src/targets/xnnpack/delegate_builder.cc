@@ -15,15 +15,16 @@ xnn::Datatype datatype(DType dtype) {
   }
 }
 
-std::vector<uint32_t> dims(const Shape& shape) {
+std::vector<uint32_t> DelegateBuilder::dims(const Shape& shape) const {
   std::vector<uint32_t> result;
-  for (const Dim& dim : shape) result.push_back(static_cast<uint32_t>(dim.value()));
+  for (const Dim& dim : shape)
+    result.push_back(static_cast<uint32_t>(dim.is_static() ? dim.value() : symbols_.greatest(dim)));
   return result;
 }
 
-DelegateBuilder::DelegateBuilder(ConstantPool& constants, std::span<Value* const> inputs,
-                                 std::span<Value* const> outputs)
-    : constants_(constants) {
+DelegateBuilder::DelegateBuilder(ConstantPool& constants, const SymbolTable& symbols,
+                                 std::span<Value* const> inputs, std::span<Value* const> outputs)
+    : constants_(constants), symbols_(symbols) {
   for (const Value* value : inputs)
     values_[value] = graph_.define_input({datatype(value->dtype()), dims(value->shape()), {}, {}});
   for (const Value* value : outputs)
