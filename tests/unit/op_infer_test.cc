@@ -228,7 +228,7 @@ TEST(InferContraction, Conv) {
             "error: expected a channels-last operand with 1, 2 or 3 spatial axes, found f32[3,4]");
   EXPECT_TRUE(refused(infer(Op::conv, {x, f32({5, 3, 6})}, conv_2d())));
   EXPECT_TRUE(refused(infer(Op::conv, {x, weight, f32({6})}, conv_2d())));
-  EXPECT_TRUE(refused(infer(Op::conv, {f32({1, kOther, 9, 6}), weight}, conv_2d())));
+  EXPECT_TRUE(refused(infer(Op::conv, {f32({1, 9, 9, kOther}), weight}, conv_2d())));
   EXPECT_TRUE(refused(infer(Op::conv, {f32({1, 2, 9, 6}), weight}, conv_2d())));
   EXPECT_TRUE(refused(infer(Op::conv, {i64({1, 8, 9, 6}), i64({5, 3, 3, 6})}, conv_2d())));
   for (Ints ConvAttrs::*list :
@@ -292,7 +292,14 @@ TEST(InferWindow, Pool) {
   EXPECT_TRUE(refused(with(&PoolAttrs::dilation, {kHuge, 1})));
   EXPECT_TRUE(refused(infer(Op::max_pool, {f32({8, 9})}, attrs)));
   EXPECT_TRUE(refused(infer(Op::max_pool, {i64({1, 8, 9, 4})}, attrs)));
-  EXPECT_EQ(infer(Op::avg_pool, {f32({1, kBatch, 9, 4})}, attrs), "?");
+  EXPECT_EQ(infer(Op::avg_pool, {f32({1, kBatch, 9, 4})}, attrs),
+            to_string(f32({1, symbols().parse("(s1+1)//2"), 4, 4})));
+  EXPECT_EQ(with(&PoolAttrs::kernel, {12, 2}),
+            "error: a kernel of 12 with dilation 1 does not fit a padded axis of 10");
+  EXPECT_EQ(
+      infer(Op::max_pool, {f32({1, 9, kBatch, 4})}, attrs),
+      "error: a kernel of 2 with dilation 1 does not fit a padded axis of 1, the least that s1 "
+      "can be");
 }
 
 TEST(InferWindow, Resize) {

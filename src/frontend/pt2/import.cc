@@ -40,7 +40,13 @@ bool is_guard(std::string_view target) {
   return std::ranges::find(kGuards, target) != std::end(kGuards);
 }
 
+/// A number that is read from a tensor when the model runs.
+bool reads_data(std::string_view target) {
+  return target == "aten.item.default" || target == "aten._local_scalar_dense.default";
+}
+
 bool is_size_arithmetic(const Node& node) {
+  if (reads_data(short_target(node.target))) return false;
   return std::ranges::all_of(node.outputs, [](const Argument& output) {
     return output.as<SymIntArg>() || output.as<SymBoolArg>() || output.as<SymFloatArg>();
   });
@@ -155,6 +161,7 @@ class Importer {
         list += " (autocast is on: export the model outside of it)";
       else if (target.starts_with("higher_order."))
         list += " (control flow: export the branches as methods of their own)";
+      if (reads_data(target)) list += " (a size or number that depends on the data)";
       if (target.starts_with("export.access_subclass"))
         list += " (weights of a tensor subclass, such as torchao's: export plain weights)";
       if (places.count > 1) list += fmt::format(" and {} more", places.count - 1);
