@@ -103,6 +103,13 @@ Value* expand(const Builder& build, const Node& node) {
   if (!computes(x->dtype())) return nullptr;
   Shape from(to.size() - x->shape().size(), Dim(1));
   from.insert(from.end(), x->shape().begin(), x->shape().end());
+  if (!is_static(to) && to.size() <= rewrites::kMostAxes) {
+    // Without views, in which several dynamic sizes may meet.
+    Shape ones;
+    for (size_t a = 0; a < to.size(); ++a) ones.push_back(from[a] == to[a] ? Dim(1) : to[a]);
+    if (!is_static(ones)) return nullptr;
+    return build.binary(Op::mul, x, build.constant(filled(x->dtype(), ones, 1)));
+  }
   // Neighbouring axes of one kind are one axis, so that six are enough.
   Shape operand, ones, result;
   bool previous_expanded = false;
