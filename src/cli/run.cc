@@ -53,8 +53,9 @@ size_t find_input(const std::vector<IoInfo>& inputs, const std::string& name) {
 }
 
 /// The tensors that the user gave and random ones for the rest, and a line about each.
-std::vector<HostTensor> gather_inputs(const std::vector<IoInfo>& inputs,
+std::vector<HostTensor> gather_inputs(const LoadedProgram& program,
                                       const std::vector<std::string>& given, std::string& log) {
+  const std::vector<IoInfo>& inputs = program.inputs();
   std::vector<std::optional<Assignment>> files(inputs.size());
   for (const std::string& text : given) {
     Assignment assignment = parse_assignment("--input", text);
@@ -62,13 +63,22 @@ std::vector<HostTensor> gather_inputs(const std::vector<IoInfo>& inputs,
     if (file) throw UserError("--input is given twice for '{}'", assignment.name);
     file = std::move(assignment);
   }
-  std::vector<IoInfo> missing = inputs;
+  std::vector<HostTensor> read(inputs.size());
+  std::vector<std::optional<std::vector<int64_t>>> shapes(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!files[i]) continue;
+    read[i] = read_tensor(files[i]->value);
+    shapes[i] = read[i].shape;
+  }
+  std::vector<IoInfo> missing = inputs;
+  const std::vector<std::vector<int64_t>> complete = program.complete_shapes(shapes);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    missing[i].shape = complete[i];
     if (files[i]) missing[i].kind = IoKind::none;  // nothing to make up
   }
   std::vector<HostTensor> tensors = random_inputs(missing, kSeed);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (files[i]) tensors[i] = read_tensor(files[i]->value);
+    if (files[i]) tensors[i] = std::move(read[i]);
     std::string origin = files[i] ? files[i]->value : fmt::format("random, seed {}", kSeed);
     if (inputs[i].kind != IoKind::tensor) origin = "fixed";
     log += fmt::format("input {}: {} ({})\n", inputs[i].name, describe(inputs[i]), origin);
@@ -110,7 +120,7 @@ void run_program(const RunArguments& arguments) {
   const ProgramSource source(arguments.program);
   LoadedProgram program = source.load(arguments.method);
   std::string log;
-  program.set_inputs(gather_inputs(program.inputs(), arguments.inputs, log));
+  program.set_inputs(gather_inputs(program, arguments.inputs, log));
 
   const auto start = std::chrono::steady_clock::now();
   program.execute();

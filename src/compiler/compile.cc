@@ -8,6 +8,7 @@
 #include "base/mapped_file.h"
 #include "compiler/boundary.h"
 #include "frontend/pt2/import.h"
+#include "ir/bounds.h"
 #include "ir/text.h"
 #include "pte/writer.h"
 #include "targets/kernel_rules.h"
@@ -81,6 +82,8 @@ void prove(Compiled& compiled) {
 /// A target: what passes ask of it, and the program it makes of their results.
 struct Target {
   std::string_view name;
+  /// Refuses sizes that the target cannot have.
+  void (*check)(const Graph& graph);
   TargetRules (*rules)(const CompileOptions& options);
   void (*lower)(const std::vector<Graph>& graphs, const CompileOptions& options,
                 Compiled& compiled);
@@ -140,13 +143,13 @@ void add_tosa_nodes(const Graph& graph, const CompileOptions&, std::vector<Final
 }
 
 constexpr Target kTargets[] = {
-    {"xnnpack", xnnpack_rules,
+    {"xnnpack", check_bounded, xnnpack_rules,
      [](const std::vector<Graph>& graphs, const CompileOptions& options, Compiled& compiled) {
        compiled.program = xnnpack::lower(graphs, compiled.report, delegates(options));
      },
      [](const Compiled& compiled, ByteSink& sink) { pte::write_program(compiled.program, sink); },
      add_xnnpack_nodes},
-    {"tosa", tosa_rules,
+    {"tosa", check_static, tosa_rules,
      [](const std::vector<Graph>& graphs, const CompileOptions&, Compiled& compiled) {
        compiled.tosa = tosa::lower(graphs, compiled.report);
      },
@@ -197,6 +200,7 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
   Permutes& permutes = compiled.report.permutes;
   std::vector<Graph> graphs = load(model, permutes.source);
   for (Graph& graph : graphs) name_boundary(graph);
+  for (const Graph& graph : graphs) target.check(graph);
   order_boundary(graphs, options.input_orders, options.output_orders);
   for (const Graph& graph : graphs)
     for (const Node* node : graph) permutes.implied += moves_data(*node);

@@ -277,7 +277,9 @@ struct NormalizeAttrs {
 /// Resizes the spatial axes of a channels-last operand. Source coordinate of output i is
 /// i * step (align_corners, and nearest) or (i + 0.5) * step - 0.5 (bilinear otherwise).
 struct ResizeAttrs {
-  Ints size;
+  /// In place of a step: the ratio of the sizes, which is known only when they are.
+  static constexpr double kRatio = -1;
+  Shape size;
   std::vector<double> step;
   ResizeMode mode = ResizeMode::bilinear;
   bool align_corners = false;

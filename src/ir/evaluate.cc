@@ -10,62 +10,42 @@
 namespace layline {
 namespace {
 
-/// The values of symbols, as the shapes of the inputs show them.
-class Binding {
- public:
-  /// Matches a declared shape with an actual one.
-  void bind(const GraphInput& input, const Tensor& actual) {
+/// The values of symbols that the shapes of the inputs show.
+SymbolValues bind(const Graph& graph, std::span<const Tensor> inputs) {
+  SymbolValues sizes(graph.symbol_table());
+  auto each = [&](auto visit) {
+    size_t given = 0;
+    for (const GraphInput& input : graph.inputs())
+      if (input.value != nullptr) visit(input, inputs[given++]);
+  };
+  each([&](const GraphInput& input, const Tensor& actual) {
+    const Shape& declared = input.value->shape();
+    for (size_t a = 0; a < declared.size() && declared.size() == actual.dims().size(); ++a)
+      sizes.learn(declared[a], actual.dims()[a]);
+  });
+  each([&](const GraphInput& input, const Tensor& actual) {
     const TensorType& declared = input.value->type();
-    bool fits = declared.dtype == actual.dtype() && declared.rank() == actual.rank();
-    for (size_t a = 0; fits && a < declared.shape.size(); ++a) {
-      const Dim& dim = declared.shape[a];
-      const int64_t size = actual.dims()[a];
-      // A product of symbols does not tell its factors.
-      if (dim.is_static())
-        fits = dim.value() == size;
-      else if (dim.symbols().size() == 1)
-        fits = size % dim.coefficient() == 0 &&
-               sizes_.emplace(dim.symbols()[0], size / dim.coefficient()).first->second ==
-                   size / dim.coefficient();
-    }
-    if (!fits)
+    if (declared.dtype != actual.dtype() || sizes(declared.shape) != actual.type().shape)
       throw UserError("input {}: expected {}, found {}", input.name, to_string(declared),
                       to_string(actual.type()));
-  }
+  });
+  return sizes;
+}
 
-  Dim operator()(const Dim& dim) const {
-    Dim size = dim.coefficient();
-    for (const SymbolId symbol : dim.symbols()) {
-      const auto found = sizes_.find(symbol);
-      if (found == sizes_.end())
-        throw UserError("the size {} does not follow from the inputs", to_string(dim));
-      size = size * found->second;
-    }
-    return size;
+Attributes bound(Attributes attributes, const SymbolValues& sizes) {
+  if (auto* relayout = std::get_if<RelayoutAttrs>(&attributes)) {
+    const Relayout& symbolic = relayout->relayout;
+    relayout->relayout = Relayout::from_factors(sizes(symbolic.source()), sizes(symbolic.factors()),
+                                                symbolic.order(), sizes(symbolic.target()));
+  } else if (auto* shape = std::get_if<ShapeAttrs>(&attributes)) {
+    shape->shape = sizes(shape->shape);
+  } else if (auto* slice = std::get_if<SliceAttrs>(&attributes)) {
+    slice->size = sizes(slice->size);
+  } else if (auto* resize = std::get_if<ResizeAttrs>(&attributes)) {
+    resize->size = sizes(resize->size);
   }
-
-  Shape operator()(Shape shape) const {
-    for (Dim& dim : shape) dim = (*this)(dim);
-    return shape;
-  }
-
-  Attributes operator()(Attributes attributes) const {
-    if (auto* relayout = std::get_if<RelayoutAttrs>(&attributes)) {
-      const Relayout& symbolic = relayout->relayout;
-      relayout->relayout =
-          Relayout::from_factors((*this)(symbolic.source()), (*this)(symbolic.factors()),
-                                 symbolic.order(), (*this)(symbolic.target()));
-    } else if (auto* shape = std::get_if<ShapeAttrs>(&attributes)) {
-      shape->shape = (*this)(shape->shape);
-    } else if (auto* slice = std::get_if<SliceAttrs>(&attributes)) {
-      slice->size = (*this)(slice->size);
-    }
-    return attributes;
-  }
-
- private:
-  std::map<SymbolId, int64_t> sizes_;
-};
+  return attributes;
+}
 
 /// The tensors that later nodes still need.
 class Live {
@@ -93,9 +73,10 @@ class Live {
   std::unordered_map<const Value*, Entry> entries_;
 };
 
-Tensor evaluate_bound(const Node& node, std::span<const Tensor> operands, const Binding& binding) {
+Tensor evaluate_bound(const Node& node, std::span<const Tensor> operands,
+                      const SymbolValues& sizes) {
   try {
-    return evaluate_op(node.op(), operands, binding(node.attributes()));
+    return evaluate_op(node.op(), operands, bound(node.attributes(), sizes));
   } catch (const UserError& error) {
     throw UserError("{}: {}: {}", describe(node), name(node.op()), error.what());
   }
@@ -116,7 +97,8 @@ Tensor evaluate_on_reals(const OpInfo& row, std::span<const Tensor> operands,
   }
   if (is_dynamic(attributes))
     reals[0] = dynamically_quantised(reals[0], row.op == Op::linear ? reals[0].rank() - 1 : 1);
-  Tensor real = row.evaluate(reals, attributes, row.infer(types, attributes));
+  SymbolTable none;
+  Tensor real = row.evaluate(reals, attributes, row.infer(types, attributes, none));
   return result.quantisation ? quantised_tensor(real, result.quantisation) : real;
 }
 
@@ -130,7 +112,8 @@ Tensor evaluate_op(Op op, std::span<const Tensor> operands, const Attributes& at
   std::vector<TensorType> types;
   for (const Tensor& operand : operands) types.push_back(operand.type());
   const OpInfo& row = info(op);
-  const TensorType result = infer(op, types, attributes);
+  SymbolTable none;
+  const TensorType result = infer(op, types, attributes, none);
   // Of nothing there is nothing to compute, and its other sizes may be absurd.
   if (element_count(result.shape).is_zero()) return Tensor(result);
   // What moves integers, or knows what they stand for, needs no real numbers; what pads does.
@@ -144,7 +127,8 @@ Tensor evaluate_op(Op op, std::span<const Tensor> operands, const Attributes& at
 }
 
 Tensor evaluate_node(const Node& node, std::span<const Tensor> operands) {
-  return evaluate_bound(node, operands, Binding());
+  const SymbolTable none;
+  return evaluate_bound(node, operands, SymbolValues(none));
 }
 
 Tensor tensor_of(const Constant& constant) {
@@ -158,21 +142,20 @@ Tensor tensor_of(const Value* constant) {
 }
 
 std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs) {
+  const auto wanted = std::ranges::count_if(
+      graph.inputs(), [](const GraphInput& input) { return input.value != nullptr; });
+  if (static_cast<size_t>(wanted) != inputs.size())
+    throw UserError("expected {} inputs, found {}", wanted, inputs.size());
+  const SymbolValues sizes = bind(graph, inputs);
   Live live;
-  Binding binding;
   size_t given = 0;
-  for (const GraphInput& input : graph.inputs()) {
-    if (input.value == nullptr) continue;
-    if (given == inputs.size()) throw UserError("input {} is missing", input.name);
-    binding.bind(input, inputs[given]);
-    live.add(input.value, inputs[given++]);
-  }
-  if (given != inputs.size()) throw UserError("expected {} inputs, found {}", given, inputs.size());
+  for (const GraphInput& input : graph.inputs())
+    if (input.value != nullptr) live.add(input.value, inputs[given++]);
 
   for (const Node* node : graph) {
     std::vector<Tensor> operands;
     for (const Value* operand : node->operands()) operands.push_back(live.use(operand));
-    live.add(node->result(), evaluate_bound(*node, operands, binding));
+    live.add(node->result(), evaluate_bound(*node, operands, sizes));
   }
 
   std::vector<Tensor> outputs;

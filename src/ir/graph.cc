@@ -108,7 +108,7 @@ Value* Graph::add(Op op, std::vector<Value*> operands, Attributes attributes, Or
   for (const Value* operand : operands) types.push_back(operand->type());
   TensorType result_type;
   try {
-    result_type = infer(op, types, attributes);
+    result_type = infer(op, types, attributes, symbols_);
   } catch (const UserError& error) {
     throw UserError("{}: {}: {}", origin ? describe(*origin) : std::string(value_name), row.name,
                     error.what());
@@ -130,11 +130,6 @@ Value* Graph::add(Op op, std::vector<Value*> operands, Attributes attributes, Or
 
 Value* Graph::constant(Constant data, OriginRef origin, std::string_view value_name) {
   return add(Op::constant, {}, ConstantAttrs{std::move(data)}, std::move(origin), value_name);
-}
-
-SymbolId Graph::add_symbol(Symbol symbol) {
-  symbols_.push_back(std::move(symbol));
-  return static_cast<SymbolId>(symbols_.size());
 }
 
 void Graph::set_operand(Node* node, int index, Value* to) {

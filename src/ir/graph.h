@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "algebra/symbols.h"
 #include "ir/attributes.h"
 #include "ir/op.h"
 #include "ir/type.h"
@@ -113,12 +114,6 @@ struct GraphOutput {
   FixedValue fixed;
 };
 
-struct Symbol {
-  std::string name;
-  int64_t min = 1;
-  int64_t max = std::numeric_limits<int64_t>::max();
-};
-
 class Graph {
  public:
   explicit Graph(std::string graph_name) : name_(std::move(graph_name)) {}
@@ -136,7 +131,9 @@ class Graph {
   Value* add(Op op, std::vector<Value*> operands, Attributes attributes, OriginRef origin,
              std::string_view value_name = {});
   Value* constant(Constant data, OriginRef origin, std::string_view value_name = {});
-  SymbolId add_symbol(Symbol symbol);
+  SymbolId add_symbol(Symbol symbol) { return symbols_.add(std::move(symbol)); }
+  SymbolTable& symbol_table() { return symbols_; }
+  const SymbolTable& symbol_table() const { return symbols_; }
   void set_insertion_point(Node* before) { insertion_ = before; }
 
   // Changing.
@@ -156,7 +153,7 @@ class Graph {
   Node* last() const { return last_; }
   std::span<const GraphInput> inputs() const { return inputs_; }
   std::span<const GraphOutput> outputs() const { return outputs_; }
-  std::span<const Symbol> symbols() const { return symbols_; }  // SymbolId k is symbols()[k - 1]
+  std::span<const Symbol> symbols() const { return symbols_.all(); }
   size_t node_count() const { return node_count_; }
 
   /// Iteration that allows erasing the current node and inserting before it.
@@ -188,7 +185,7 @@ class Graph {
   std::deque<Value> values_;
   std::vector<GraphInput> inputs_;
   std::vector<GraphOutput> outputs_;
-  std::vector<Symbol> symbols_;
+  SymbolTable symbols_;
   std::unordered_map<std::string, int> names_;  // how many values asked for this name
   Node* first_ = nullptr;
   Node* last_ = nullptr;

@@ -15,11 +15,12 @@ bool has_own_rule(Op op) {
 }
 
 /// Whatever only moves data keeps its quantisation.
-TensorType infer_kept(Op op, std::span<const TensorType> operands, const Attributes& attributes) {
+TensorType infer_kept(Op op, std::span<const TensorType> operands, const Attributes& attributes,
+                      SymbolTable& symbols) {
   const QuantisationRef& quantisation = operands[0].quantisation;
   std::vector<TensorType> plain;
   for (const TensorType& operand : operands) plain.push_back(plain_type(operand));
-  TensorType result = info(op).infer(plain, attributes);
+  TensorType result = info(op).infer(plain, attributes, symbols);
   if (op == Op::relayout) {
     const auto after = moved(quantisation, std::get<RelayoutAttrs>(attributes).relayout);
     if (!after)
@@ -40,10 +41,10 @@ TensorType infer_kept(Op op, std::span<const TensorType> operands, const Attribu
 
 /// Whatever computes does so on the real numbers.
 TensorType infer_computed(Op op, std::span<const TensorType> operands, const Attributes& attributes,
-                          const QuantisationRef& quantisation) {
+                          const QuantisationRef& quantisation, SymbolTable& symbols) {
   std::vector<TensorType> real;
   for (const TensorType& operand : operands) real.push_back(real_type(operand));
-  TensorType result = info(op).infer(real, attributes);
+  TensorType result = info(op).infer(real, attributes, symbols);
   if (is_dynamic(attributes)) {
     if (is_quantised(operands[0]) || !is_quantised(operands[1]) || quantisation)
       throw UserError("a dynamic {} has a real operand and result, and a quantised weight",
@@ -58,17 +59,18 @@ TensorType infer_computed(Op op, std::span<const TensorType> operands, const Att
 
 }  // namespace
 
-TensorType infer(Op op, std::span<const TensorType> operands, const Attributes& attributes) {
+TensorType infer(Op op, std::span<const TensorType> operands, const Attributes& attributes,
+                 SymbolTable& symbols) {
   const OpInfo& row = info(op);
-  if (has_own_rule(op)) return row.infer(operands, attributes);
+  if (has_own_rule(op)) return row.infer(operands, attributes, symbols);
   const QuantisationRef* own = quantisation_of(attributes);
   const bool quantises = own != nullptr && *own;
   if (!quantises && !is_dynamic(attributes) && std::ranges::none_of(operands, is_quantised))
-    return row.infer(operands, attributes);
-  if (row.op_class == OpClass::movement && !quantises) return infer_kept(op, operands, attributes);
+    return row.infer(operands, attributes, symbols);
+  if (row.op_class == OpClass::movement && !quantises) return infer_kept(op, operands, attributes, symbols);
   if (row.op_class == OpClass::movement || own == nullptr)
     throw UserError("{} takes and gives no quantised tensors", row.name);
-  return infer_computed(op, operands, attributes, *own);
+  return infer_computed(op, operands, attributes, *own, symbols);
 }
 
 }  // namespace layline

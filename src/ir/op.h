@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algebra/symbols.h"
 #include "ir/attributes.h"
 #include "ir/type.h"
 
@@ -149,7 +150,8 @@ struct OpInfo {
   /// Index of the Attributes alternative that instances carry.
   size_t attributes;
   /// The result's type for operands that are not quantised: see infer below for all of them.
-  TensorType (*infer)(std::span<const TensorType> operands, const Attributes& attributes);
+  TensorType (*infer)(std::span<const TensorType> operands, const Attributes& attributes,
+                      SymbolTable& symbols);
   /// The reference evaluator: slow, obvious, the oracle of every pass. Takes what infer takes.
   Tensor (*evaluate)(std::span<const Tensor> operands, const Attributes& attributes,
                      const TensorType& result);
@@ -161,11 +163,13 @@ std::optional<Op> parse_op(std::string_view name);
 inline std::string_view name(Op op) { return info(op).name; }
 
 /// The type of an op's result. Throws UserError, naming what does not fit, for operands that the op
-/// does not take; the graph adds the node's name and source line.
+/// does not take; the graph adds the node's name and source line. Sizes that follow from symbolic
+/// ones are added to `symbols`, to which the operands' symbols belong.
 ///
 /// Quantised operands: ops that move data keep their operand's quantisation; ops whose attributes
 /// have a `quantisation` compute on real numbers and are quantised as it says; others take none.
-TensorType infer(Op op, std::span<const TensorType> operands, const Attributes& attributes);
+TensorType infer(Op op, std::span<const TensorType> operands, const Attributes& attributes,
+                 SymbolTable& symbols);
 
 inline bool is_elementwise(Op op) { return info(op).op_class == OpClass::elementwise; }
 

@@ -198,6 +198,7 @@ class BodyParser {
       in_.fail(position, fmt::format("symbols are numbered in order: expected {}", wanted));
     if (graph_.symbols().size() == std::numeric_limits<SymbolId>::max())
       in_.fail(position, "too many symbols");
+    if (in_.accept("=")) return parse_formula(position, wanted);
     Symbol symbol;
     symbol.name = in_.string("the symbol's name");
     in_.expect_word("in");
@@ -209,6 +210,14 @@ class BodyParser {
     in_.expect("]");
     if (symbol.min > symbol.max) in_.fail(position, fmt::format("{} has no value", wanted));
     graph_.add_symbol(std::move(symbol));
+  }
+
+  void parse_formula(size_t position, const std::string& wanted) {
+    const std::string formula = in_.string("the symbol's formula");
+    const Dim size = in_.at(position, [&] { return graph_.symbol_table().parse(formula); });
+    if (to_string(size) != wanted)
+      in_.fail(position,
+               fmt::format("{} is {}, and needs no symbol {}", formula, to_string(size), wanted));
   }
 
   void parse_input() {

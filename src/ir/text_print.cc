@@ -119,6 +119,8 @@ class Printer {
   }
 
   void print(const Symbol& symbol, size_t id) {
+    if (symbol.formula.kind != Formula::Kind::free)
+      return line("  symbol s{} = {}", id, quote(to_string(symbol.formula)));
     const bool unbounded = symbol.max == std::numeric_limits<int64_t>::max();
     line("  symbol s{} {} in [{},{}]", id, quote(symbol.name), symbol.min,
          unbounded ? "inf" : fmt::format("{}", symbol.max));

@@ -28,7 +28,7 @@ bool is_permutation(const std::vector<int>& order, size_t rank) {
 
 class Verifier {
  public:
-  explicit Verifier(const Graph& graph) : graph_(graph) {
+  explicit Verifier(const Graph& graph) : graph_(graph), symbols_(graph.symbol_table()) {
     states_.reserve(graph.node_count() + graph.inputs().size());
     names_.reserve(graph.node_count() + graph.inputs().size());
   }
@@ -117,10 +117,11 @@ class Verifier {
     check_type(node);
   }
 
-  void check_type(const Node& node) const {
+  void check_type(const Node& node) {
     const Value& result = *node.result();
     try {
-      const TensorType inferred = infer(node.op(), operand_types_, node.attributes());
+      const TensorType inferred =
+          infer(node.op(), operand_types_, node.attributes(), symbols_);
       if (inferred != result.type())
         fail(result, "has type {} where its op gives {}", to_string(result.type()),
              to_string(inferred));
@@ -175,6 +176,7 @@ class Verifier {
   }
 
   const Graph& graph_;
+  SymbolTable symbols_;  // a copy: the rules add the sizes that they derive
   std::unordered_map<const Value*, State> states_;  // of all values defined so far
   std::unordered_set<std::string_view> names_;
   size_t slot_count_ = 0;

@@ -41,19 +41,28 @@ int64_t RunCosts::copy_ps(int64_t bytes, int64_t run_bytes) const {
   return run_bytes == 0 ? 0 : times(bytes / run_bytes, ps(run_bytes));
 }
 
+int64_t MoveCosts::size(const Dim& dim) const {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  int64_t number = dim.coefficient();
+  for (const SymbolId id : dim.symbols()) {
+    const int64_t factor = id <= symbol_sizes.size() ? symbol_sizes[id - 1u] : 1;
+    number = static_cast<int64_t>(std::min(Wide{number} * factor, Wide{kMost}));
+  }
+  return number;
+}
+
 Cost move_cost(const MoveCosts& costs, const Relayout& relayout, DType dtype) {
   if (relayout.is_identity()) return {};
   if (relayout.is_view()) return {0, 0, 1, 0};
-  // A dynamic size counts by its static part: every alternative is compared at the same size.
-  const int64_t elements = element_count(relayout.source()).coefficient();
+  const int64_t elements = costs.size(element_count(relayout.source()));
   const auto element = static_cast<int64_t>(byte_size(dtype));
   const std::vector<Dim>& factors = relayout.factors();
-  const int64_t inner = factors.back().coefficient();
+  const int64_t inner = costs.size(factors.back());
   const auto target_inner = static_cast<size_t>(relayout.order().back());
   const int64_t moved_ps =
       target_inner + 1 == factors.size()
           ? costs.permute.copy_ps(times(elements, element), times(inner, element))
-          : transpose_ps(costs, elements, inner, factors[target_inner].coefficient());
+          : transpose_ps(costs, elements, inner, costs.size(factors[target_inner]));
   const int64_t calls = factors.size() > costs.most_factors ? 2 : 1;
   const int64_t bytes_ps = times(times(elements, element), costs.byte_ps);
   return {calls * saturated(Wide{costs.call_ps} + costs.margin_ps + moved_ps + bytes_ps), calls, 0,

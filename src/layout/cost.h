@@ -78,6 +78,11 @@ struct MoveCosts {
   RunCosts slice;
   RunCosts concat;
   size_t most_factors = 6;  // more need a second permute
+  /// Of the graph's symbols: costs are compared at the upper bounds of dynamic sizes.
+  std::vector<int64_t> symbol_sizes;
+
+  /// A size as a number; one beyond every tensor where it is not bounded.
+  int64_t size(const Dim& dim) const;
   bool operator==(const MoveCosts&) const = default;
 };
 

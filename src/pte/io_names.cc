@@ -65,6 +65,24 @@ void append_json_list(std::string& out, const std::vector<std::string>& names) {
   out += ']';
 }
 
+void append_dynamic_sizes(std::string& out, const MethodIoNames& method) {
+  out += ",\"symbols\":[";
+  for (size_t i = 0; i < method.symbols.size(); ++i) {
+    const RecordedSymbol& symbol = method.symbols[i];
+    out += i > 0 ? ",{\"name\":" : "{\"name\":";
+    append_json_string(out, symbol.name);
+    out += fmt::format(",\"min\":{},\"max\":{},\"formula\":", symbol.min, symbol.max);
+    append_json_string(out, symbol.formula);
+    out += '}';
+  }
+  out += "],\"input_shapes\":[";
+  for (size_t i = 0; i < method.input_shapes.size(); ++i) {
+    if (i > 0) out += ',';
+    append_json_list(out, method.input_shapes[i]);
+  }
+  out += ']';
+}
+
 [[noreturn]] void fail(std::string_view what) {
   throw UserError("the program's `{}` data is damaged: {}; compile the model again", kIoNamesKey,
                   what);
@@ -87,6 +105,37 @@ std::vector<std::string> read_list(simdjson::dom::element method, std::string_vi
     names.emplace_back(name);
   }
   return names;
+}
+
+template <typename T>
+T read_member(simdjson::dom::element object, std::string_view key) {
+  T value{};
+  if (object[key].get<T>().get(value) != simdjson::SUCCESS)
+    fail(fmt::format("a symbol has no `{}`", key));
+  return value;
+}
+
+void read_dynamic_sizes(simdjson::dom::element element, MethodIoNames& method) {
+  simdjson::dom::array symbols, shapes;
+  if (element["symbols"].get_array().get(symbols) != simdjson::SUCCESS) return;
+  for (const simdjson::dom::element symbol : symbols)
+    method.symbols.push_back({std::string(read_member<std::string_view>(symbol, "name")),
+                              read_member<int64_t>(symbol, "min"),
+                              read_member<int64_t>(symbol, "max"),
+                              std::string(read_member<std::string_view>(symbol, "formula"))});
+  if (element["input_shapes"].get_array().get(shapes) != simdjson::SUCCESS)
+    fail("no `input_shapes`");
+  for (const simdjson::dom::element shape : shapes) {
+    simdjson::dom::array dims;
+    if (shape.get_array().get(dims) != simdjson::SUCCESS) fail("a shape is not a list");
+    std::vector<std::string>& sizes = method.input_shapes.emplace_back();
+    for (const simdjson::dom::element dim : dims) {
+      std::string_view size;
+      if (dim.get_string().get(size) != simdjson::SUCCESS) fail("a size is not a string");
+      sizes.emplace_back(size);
+    }
+  }
+  if (method.input_shapes.size() != method.inputs.size()) fail("not one shape for each input");
 }
 
 }  // namespace
@@ -129,6 +178,7 @@ std::string write_io_names(const std::vector<MethodIoNames>& methods) {
     append_json_list(out, methods[i].inputs);
     out += ",\"outputs\":";
     append_json_list(out, methods[i].outputs);
+    if (!methods[i].symbols.empty()) append_dynamic_sizes(out, methods[i]);
     out += '}';
   }
   out += "}}";
@@ -153,6 +203,7 @@ std::vector<MethodIoNames> read_io_names(std::string_view json) {
   for (const auto& [name, method] : methods) {
     result.push_back(
         {std::string(name), read_list(method, "inputs"), read_list(method, "outputs")});
+    read_dynamic_sizes(method, result.back());
   }
   return result;
 }

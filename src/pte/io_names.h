@@ -3,10 +3,15 @@
 //
 //   {"version":1,"methods":{"forward":{"inputs":["x"],"outputs":["logits"]}}}
 //
+// A method with dynamic sizes also has them, and the shapes of its inputs:
+//
+//   "symbols":[{"name":"s77","min":1,"max":8,"formula":""}],"input_shapes":[["s1","3"]]
+//
 // A name is valid UTF-8, unique within its list and safe as a file name (`run` writes NAME.npy).
 // The document comes from a file and is therefore checked when it is read.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,10 +20,23 @@ namespace layline::pte {
 
 inline constexpr std::string_view kIoNamesKey = "layline.io";
 
+/// A size that is known only when the method runs: within bounds, or by a formula from those
+/// before it. They are numbered from 1: s1, s2...
+struct RecordedSymbol {
+  std::string name;
+  int64_t min = 0, max = 0;
+  std::string formula;
+
+  bool operator==(const RecordedSymbol&) const = default;
+};
+
 struct MethodIoNames {
   std::string method;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
+  /// Of a method with dynamic sizes, also those and the shapes of all its inputs ("s1", "3").
+  std::vector<RecordedSymbol> symbols = {};
+  std::vector<std::vector<std::string>> input_shapes = {};
 
   bool operator==(const MethodIoNames&) const = default;
 };

@@ -10,13 +10,6 @@ using json::Text;
 
 Text strings(const std::vector<std::string>& values) { return json::list_of(values, json::string); }
 
-/// A size is a number, a symbolic one the string that the text form writes.
-Text dim_text(const std::string& dim) {
-  const bool is_number = !dim.empty() && std::all_of(dim.begin(), dim.end(),
-                                                     [](char c) { return c >= '0' && c <= '9'; });
-  return is_number ? Text(dim) : json::string(dim);
-}
-
 Text portable_op_text(const PortableOp& portable) {
   return json::object({{"op", json::string(portable.op)},
                        {"count", json::number(portable.count)},
@@ -42,12 +35,24 @@ Text permutes_text(const Permutes& permutes) {
 }
 
 Text boundary_text(const BoundaryTensor& tensor) {
-  return json::object({{"name", json::string(tensor.name)},
-                       {"dtype", json::string(tensor.dtype)},
-                       {"shape", json::list_of(tensor.shape, dim_text)},
-                       {"dim_order", json::list_of(tensor.dim_order, [](int d) {
-                          return json::number(int64_t{d});
-                        })}});
+  std::vector<std::pair<std::string_view, Text>> members = {
+      {"name", json::string(tensor.name)},
+      {"dtype", json::string(tensor.dtype)},
+      {"shape", json::list_of(tensor.shape, [](int64_t size) { return json::number(size); })},
+      {"dim_order",
+       json::list_of(tensor.dim_order, [](int d) { return json::number(int64_t{d}); })}};
+  if (!tensor.symbolic_shape.empty())
+    members.push_back({"symbolic_shape", strings(tensor.symbolic_shape)});
+  return json::object(members);
+}
+
+Text symbol_text(const DynamicSize& size) {
+  return json::object({{"method", json::string(size.method)},
+                       {"symbol", json::string(size.symbol)},
+                       {"name", json::string(size.name)},
+                       {"formula", json::string(size.formula)},
+                       {"min", json::number(size.min)},
+                       {"max", json::number(size.max)}});
 }
 
 Text moves_text(const Moves& moves) {
@@ -75,6 +80,7 @@ std::string to_json(const Report& report) {
                                       {"copy", moves_text(report.copies)}})},
               {"inputs", json::list_of(report.inputs, boundary_text)},
               {"outputs", json::list_of(report.outputs, boundary_text)},
+              {"symbols", json::list_of(report.symbols, symbol_text)},
               {"memory", json::object({{"arena_bytes", json::number(report.arena_bytes)},
                                        {"arena_lower_bound_bytes",
                                         json::number(report.arena_lower_bound_bytes)},

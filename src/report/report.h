@@ -41,8 +41,18 @@ struct Moves {
 struct BoundaryTensor {
   std::string name;
   std::string dtype;
-  std::vector<std::string> shape;  // logical; symbols by name
+  std::vector<int64_t> shape;  // logical; dynamic sizes at their upper bounds
   std::vector<int> dim_order;
+  std::vector<std::string> symbolic_shape = {};  // "s1", "2*s1"; empty if nothing is dynamic
+};
+
+/// A size that is known when the program runs.
+struct DynamicSize {
+  std::string method;
+  std::string symbol;   // as in symbolic_shape
+  std::string name;     // in the model; empty if it follows from others
+  std::string formula;  // how it does
+  int64_t min = 0, max = 0;
 };
 
 struct PassTime {
@@ -60,6 +70,7 @@ struct Report {
   std::vector<PortableOp> portable_ops;
   Permutes permutes;
   std::vector<BoundaryTensor> inputs, outputs;
+  std::vector<DynamicSize> symbols;
   int64_t arena_bytes = 0;
   int64_t arena_lower_bound_bytes = 0;
   int64_t constant_bytes = 0;

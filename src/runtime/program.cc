@@ -16,6 +16,7 @@
 #include "pte/io_names.h"
 #include "runtime/aligned_buffer.h"
 #include "runtime/dim_order.h"
+#include "runtime/dynamic_sizes.h"
 #include "runtime/runtime_log.h"
 #include "runtime/thread_scope.h"
 
@@ -82,8 +83,10 @@ struct StagedInput {
 void check_input(const IoInfo& io, const HostTensor& given) {
   bool fits = given.dtype == io.dtype && given.shape.size() == io.shape.size();
   for (size_t i = 0; fits && i < io.shape.size(); ++i) {
-    fits = io.dynamic ? given.shape[i] >= 0 && given.shape[i] <= io.shape[i]
-                      : given.shape[i] == io.shape[i];
+    // What is dynamic by name is checked where all inputs are known.
+    fits = io.symbolic.empty() && !io.dynamic
+               ? given.shape[i] == io.shape[i]
+               : given.shape[i] >= 0 && (!io.symbolic.empty() || given.shape[i] <= io.shape[i]);
   }
   if (!fits) {
     throw UserError("input `{}` is {}{}, expected {}", io.name, name(given.dtype),
@@ -120,6 +123,7 @@ StagedInput stage(const IoInfo& io, const HostTensor& given) {
 std::string describe(const IoInfo& io) {
   switch (io.kind) {
     case IoKind::tensor: {
+      if (!io.symbolic.empty()) return std::string(name(io.dtype)) + io.symbolic;
       std::string dims;
       for (const int64_t dim : io.shape) {
         if (!dims.empty()) dims += ", ";
@@ -163,6 +167,10 @@ class LoadedProgram::Impl {
                    given.size(), inputs_.size());
     for (size_t i = 0; i < given.size(); ++i)
       if (inputs_[i].kind == IoKind::tensor) check_input(inputs_[i], given[i]);
+    std::vector<std::optional<std::vector<int64_t>>> shapes(given.size());
+    for (size_t i = 0; i < given.size(); ++i)
+      if (inputs_[i].kind == IoKind::tensor) shapes[i] = given[i].shape;
+    sizes_.check(input_names(), shapes);
     staged_.clear();
     staged_.resize(given.size());
     for (size_t i = 0; i < given.size(); ++i)
@@ -180,6 +188,19 @@ class LoadedProgram::Impl {
     // Only now: an output may be one of the inputs, whose memory was just handed over.
     if (!outputs_have_memory_) give_memory_to_outputs();
     check(method_->execute(), "run `{}`", method_->method_meta().name());
+  }
+
+  std::vector<std::vector<int64_t>> complete_shapes(
+      const std::vector<std::optional<std::vector<int64_t>>>& given) const {
+    for (size_t i = 0; i < given.size(); ++i)
+      if (given[i] && given[i]->size() != inputs_[i].shape.size())
+        throw UserError("input `{}` is {}, expected {}", inputs_[i].name, describe_shape(*given[i]),
+                        describe(inputs_[i]));
+    if (!sizes_.empty()) return sizes_.complete(input_names(), given);
+    std::vector<std::vector<int64_t>> shapes;
+    for (size_t i = 0; i < given.size(); ++i)
+      shapes.push_back(given[i] ? *given[i] : inputs_[i].shape);
+    return shapes;
   }
 
   std::vector<HostTensor> get_outputs() const {
@@ -271,14 +292,22 @@ class LoadedProgram::Impl {
                        name_, pte::kIoNamesKey, names->inputs.size(), names->outputs.size(), method,
                        values.size(), meta.num_outputs()));
     }
+    if (names) sizes_ = DynamicSizes(*names);
     for (size_t i = 0; i < values.size(); ++i) {
       inputs_.push_back(
           describe_value(names ? names->inputs[i] : fmt::format("input_{}", i), values[i]));
+      inputs_.back().symbolic = sizes_.describe(i);
     }
     for (size_t i = 0; i < meta.num_outputs(); ++i) {
       outputs_.push_back(describe_value(names ? names->outputs[i] : fmt::format("output_{}", i),
                                         method_->get_output(i)));
     }
+  }
+
+  std::vector<std::string> input_names() const {
+    std::vector<std::string> names;
+    for (const IoInfo& input : inputs_) names.push_back(input.name);
+    return names;
   }
 
   std::vector<et::EValue> input_values() {
@@ -382,6 +411,7 @@ class LoadedProgram::Impl {
   executorch::extension::MallocMemoryAllocator kernel_allocator_;
   std::optional<et::HierarchicalAllocator> arena_allocator_;
   std::optional<et::MemoryManager> memory_manager_;
+  DynamicSizes sizes_;
   std::vector<StagedInput> staged_;
   std::vector<AlignedBuffer> output_memory_;
   bool outputs_have_memory_ = false;
@@ -413,6 +443,11 @@ const std::vector<IoInfo>& LoadedProgram::inputs() const { return impl_->inputs_
 const std::vector<IoInfo>& LoadedProgram::outputs() const { return impl_->outputs_; }
 
 void LoadedProgram::set_inputs(const std::vector<HostTensor>& inputs) { impl_->set_inputs(inputs); }
+std::vector<std::vector<int64_t>> LoadedProgram::complete_shapes(
+    const std::vector<std::optional<std::vector<int64_t>>>& given) const {
+  return impl_->complete_shapes(given);
+}
+
 void LoadedProgram::execute() { impl_->execute(); }
 std::vector<HostTensor> LoadedProgram::get_outputs() const { return impl_->get_outputs(); }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,12 +32,14 @@ struct IoInfo {
   std::vector<int64_t> shape;  ///< logical; upper bounds if `dynamic`
   std::vector<uint8_t> dim_order;
   bool dynamic = false;
+  std::string symbolic;  ///< of a dynamic input, what is known of its sizes; may be empty
 
   /// Of an input that is not a tensor: its value, which is fixed when a model is exported.
   std::string fixed_value;
 };
 
-/// `f32[1, 3, 224, 224]`, or `integer 3`; an upper bound is written `<=16`.
+/// `f32[1, 3, 224, 224]`, or `integer 3`; an upper bound is written `<=16`, and with the names of
+/// sizes `f32[s1,3], s1 from 1 to 8`.
 std::string describe(const IoInfo& io);
 
 class LoadedProgram {
@@ -52,6 +55,11 @@ class LoadedProgram {
 
   const std::vector<IoInfo>& inputs() const;
   const std::vector<IoInfo>& outputs() const;
+
+  /// The shapes of all inputs where only some are given: the others as those ask for, and where
+  /// they ask for nothing at their upper bounds. UserError if those that are given do not agree.
+  std::vector<std::vector<int64_t>> complete_shapes(
+      const std::vector<std::optional<std::vector<int64_t>>>& given) const;
 
   /// Runs the method once. `inputs` has one entry per element of inputs(), in its order; the
   /// entry of an input that is not a tensor is ignored, its value being fixed. The result has one

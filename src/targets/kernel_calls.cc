@@ -38,11 +38,22 @@ pte::ScalarType scalar_type(DType dtype) {
   throw InternalError("unknown dtype");
 }
 
-pte::TensorDesc tensor_desc(const TensorType& type) {
+pte::TensorDesc MethodBuilder::describe(const TensorType& type) const {
   pte::TensorDesc desc;
   desc.type = scalar_type(type.dtype);
-  for (const Dim& dim : type.shape) desc.sizes.push_back(static_cast<int32_t>(dim.value()));
+  for (const Dim& dim : type.shape) {
+    desc.sizes.push_back(
+        static_cast<int32_t>(dim.is_static() ? dim.value() : symbols().greatest(dim)));
+    if (!dim.is_static()) desc.dynamism = pte::ShapeDynamism::kBound;
+  }
   return desc;
+}
+
+void MethodBuilder::view(pte::ValueId from, const Shape& shape, pte::ValueId to) {
+  if (is_static(shape)) return;
+  const pte::ValueId list = sizes(shape);
+  method_.instructions.push_back(
+      pte::KernelCall{"executorch_prim::et_view", "default", {from, list, to}});
 }
 
 pte::ValueId MethodBuilder::alias(const TensorType& type, pte::ValueId of) {
@@ -63,7 +74,7 @@ void MethodBuilder::define(const Value* value) {
 
 pte::ValueId MethodBuilder::define_boundary(const Value* value, const std::vector<int>& dim_order,
                                             pte::Storage storage) {
-  pte::TensorDesc desc = tensor_desc(value->type());
+  pte::TensorDesc desc = describe(value->type());
   const std::vector<int32_t> stored = desc.sizes;
   for (size_t i = 0; i < stored.size(); ++i) {
     desc.sizes[static_cast<size_t>(dim_order[i])] = stored[i];
@@ -75,13 +86,32 @@ pte::ValueId MethodBuilder::define_boundary(const Value* value, const std::vecto
   return id;
 }
 
+pte::ValueId MethodBuilder::define_input(const Value* value, const std::vector<int>& dim_order) {
+  const pte::ValueId id = define_boundary(value, dim_order, pte::Unplanned{});
+  for (size_t i = 0; i < dim_order.size(); ++i)
+    if (!value->shape()[i].is_static()) sizes_.declare(id, dim_order[i], value->shape()[i]);
+  return id;
+}
+
+pte::ValueId MethodBuilder::alias_of_boundary(const Value* value, pte::ValueId boundary) {
+  // The alias needs the bytes in the arena: an input is then copied there by the runtime.
+  tensor_of(boundary).storage = pte::PlannedData{};
+  return alias(value->type(), boundary);
+}
+
+Shape MethodBuilder::logical_shape(const Value* value, pte::ValueId boundary) const {
+  const auto& tensor = std::get<pte::TensorDesc>(method_.values[static_cast<size_t>(boundary)]);
+  Shape shape(value->shape().size());
+  for (size_t i = 0; i < shape.size(); ++i) shape[tensor.dim_order[i]] = value->shape()[i];
+  return shape;
+}
+
 pte::ValueId MethodBuilder::tensor(const Value* value) {
   if (auto known = values_.find(value); known != values_.end()) return known->second;
   if (auto known = boundary_.find(value); known != boundary_.end()) {
-    // The alias needs the bytes in the arena: an input is then copied there by the runtime.
-    std::get<pte::TensorDesc>(method_.values[static_cast<size_t>(known->second)]).storage =
-        pte::PlannedData{};
-    return values_[value] = alias(value->type(), known->second);
+    const pte::ValueId id = values_[value] = alias_of_boundary(value, known->second);
+    view(known->second, value->shape(), id);
+    return id;
   }
   const Constant* data = stored_constant(value);
   LAYLINE_ASSERT(data != nullptr, "{} is read before it is written", value->name());
@@ -89,7 +119,7 @@ pte::ValueId MethodBuilder::tensor(const Value* value) {
 }
 
 pte::ValueId MethodBuilder::constant(const Constant& data) {
-  pte::TensorDesc desc = tensor_desc({data.dtype(), data.shape()});
+  pte::TensorDesc desc = describe({data.dtype(), data.shape()});
   desc.storage = pte::ConstantData{constants_.add_tensor(data)};
   return method_.add(std::move(desc));
 }
@@ -103,12 +133,13 @@ bool MethodBuilder::define_view(const Value* value, const Value* of) {
   if (stored_constant(of)) return false;
   const pte::ValueId source = bytes(of);
   if (!is_planned(source)) return false;
-  values_[value] = alias(value->type(), source);
+  const pte::ValueId id = values_[value] = alias(value->type(), source);
+  view(source, value->shape(), id);
   return true;
 }
 
 pte::ValueId MethodBuilder::temporary(const TensorType& type) {
-  pte::TensorDesc desc = tensor_desc(type);
+  pte::TensorDesc desc = describe(type);
   desc.storage = pte::PlannedData{};
   return method_.add(std::move(desc));
 }
@@ -230,7 +261,7 @@ void relayout(MethodBuilder& method, const Node& node) {
   pte::ValueId from = method.tensor(node.operand(0));
   const pte::ValueId to = method.tensor(node.result());
   auto view = [&](pte::ValueId source, const Shape& shape, pte::ValueId out) {
-    method.call("aten::view_copy", "out", {source, method.ints(static_dims(shape))}, out);
+    method.call("aten::view_copy", "out", {source, method.sizes(shape)}, out);
   };
   auto permute = [&](pte::ValueId source, const std::vector<int>& order, pte::ValueId out) {
     method.call("aten::permute_copy", "out", {source, method.ints({order.begin(), order.end()})},
@@ -253,10 +284,10 @@ void relayout(MethodBuilder& method, const Node& node) {
 }
 
 void expand(MethodBuilder& method, const Node& node) {
-  method.call("aten::expand_copy", "out",
-              {method.tensor(node.operand(0)), method.ints(static_dims(node.result()->shape())),
-               method.boolean(false)},
-              method.tensor(node.result()));
+  method.call(
+      "aten::expand_copy", "out",
+      {method.tensor(node.operand(0)), method.sizes(node.result()->shape()), method.boolean(false)},
+      method.tensor(node.result()));
 }
 
 /// One axis at a time: the kernel cuts one.
@@ -271,14 +302,15 @@ void slice(MethodBuilder& method, const Node& node) {
     return method.call("aten::clone", "out", {x, method.none()}, method.tensor(node.result()));
   for (size_t a : cut) {
     type.shape[a] = attrs.size[a];
-    const int64_t length = attrs.size[a].value();
-    const int64_t end =
-        length == 0 ? attrs.start[a] : attrs.start[a] + (length - 1) * attrs.step[a] + 1;
+    // Behind the last element; where that lies beyond the axis the kernel stops at its end.
+    Sum end = Sum::number(attrs.start[a]);
+    if (!attrs.size[a].is_zero())
+      end = end + Sum(attrs.size[a]) * Sum::number(attrs.step[a]) + Sum::number(1 - attrs.step[a]);
     const pte::ValueId out =
         a == cut.back() ? method.tensor(node.result()) : method.temporary(type);
     method.call("aten::slice_copy", "Tensor_out",
                 {x, method.integer(static_cast<int64_t>(a)), method.integer(attrs.start[a]),
-                 method.integer(end), method.integer(attrs.step[a])},
+                 method.size(end), method.integer(attrs.step[a])},
                 out);
     x = out;
   }

@@ -12,18 +12,20 @@
 #include "pte/arena.h"
 #include "pte/program.h"
 #include "targets/constant_pool.h"
+#include "targets/size_calls.h"
 
 namespace layline {
 
 pte::ScalarType scalar_type(DType dtype);
-pte::TensorDesc tensor_desc(const TensorType& type);
 
 /// A method under construction: values of the IR on one side, the program's on the other.
 class MethodBuilder {
  public:
-  MethodBuilder(ConstantPool& constants, std::string name) : constants_(constants) {
+  MethodBuilder(ConstantPool& constants, const SymbolTable& symbols, std::string name)
+      : constants_(constants), sizes_(method_, symbols) {
     method_.name = std::move(name);
   }
+  MethodBuilder(const MethodBuilder&) = delete;
 
   /// A tensor with the value's own shape, as kernels need it; constants are made when first asked
   /// for, and a value at the boundary in another dim order gets an alias.
@@ -33,10 +35,22 @@ class MethodBuilder {
   /// Declares the tensor of an input or an output in the dim order of the boundary.
   pte::ValueId define_boundary(const Value* value, const std::vector<int>& dim_order,
                                pte::Storage storage);
+  /// The same for an input, whose sizes then tell what the symbols are.
+  pte::ValueId define_input(const Value* value, const std::vector<int>& dim_order);
   /// Declares a planned tensor.
   void define(const Value* value);
   /// Declares that the value is the same bytes as `of`, if those are in the arena.
   bool define_view(const Value* value, const Value* of);
+  /// Calls `write`, which computes the value; its sizes are then those of the tensor at the
+  /// boundary, too.
+  template <typename Write>
+  void compute(const Value* value, Write write) {
+    const auto boundary = boundary_.find(value);
+    if (boundary == boundary_.end() || is_static(value->shape())) return write();
+    const pte::ValueId written = values_[value] = alias_of_boundary(value, boundary->second);
+    write();
+    view(written, logical_shape(value, boundary->second), boundary->second);
+  }
   /// Tensors that the IR has no value for.
   pte::ValueId constant(const Constant& data);
   pte::ValueId temporary(const TensorType& type);
@@ -47,6 +61,12 @@ class MethodBuilder {
   pte::ValueId boolean(bool value) { return literal(value); }
   pte::ValueId string(std::string value) { return literal(std::move(value)); }
   pte::ValueId ints(const std::vector<int64_t>& values);
+  /// A shape, and a size that may be dynamic.
+  pte::ValueId sizes(const Shape& shape) { return literal(sizes_.list(shape)); }
+  pte::ValueId size(const Sum& size) {
+    return size.is_number() ? integer(size.constant()) : sizes_.value(size);
+  }
+  const SymbolTable& symbols() const { return sizes_.symbols(); }
   pte::ValueId tensors(std::vector<pte::ValueId> values) {
     return literal(pte::TensorList{std::move(values)});
   }
@@ -59,13 +79,22 @@ class MethodBuilder {
   const std::vector<pte::Alias>& aliases() const { return aliases_; }
 
  private:
+  pte::TensorDesc describe(const TensorType& type) const;
   pte::ValueId alias(const TensorType& type, pte::ValueId of);
+  pte::ValueId alias_of_boundary(const Value* value, pte::ValueId boundary);
+  Shape logical_shape(const Value* value, pte::ValueId boundary) const;
+  /// Gives a dynamic tensor the sizes of a view of another.
+  void view(pte::ValueId from, const Shape& shape, pte::ValueId to);
+  pte::TensorDesc& tensor_of(pte::ValueId id) {
+    return std::get<pte::TensorDesc>(method_.values[static_cast<size_t>(id)]);
+  }
   bool is_planned(pte::ValueId id) const;
 
   pte::ValueId literal(pte::Value value) { return method_.add(std::move(value)); }
 
   ConstantPool& constants_;
   pte::Method method_;
+  SizeCalls sizes_;
   std::unordered_map<const Value*, pte::ValueId> values_;
   std::unordered_map<const Value*, pte::ValueId> boundary_;  // in another dim order
   std::vector<pte::Alias> aliases_;

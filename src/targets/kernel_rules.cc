@@ -112,6 +112,9 @@ Value* avg_pool(const Builder& build, const Node& node) {
   if (Value* y = rewrites::legal_pool(build, node)) return y;
   PoolAttrs attrs = node.attrs<PoolAttrs>();
   if (!is_padded(attrs.low, attrs.high) || !attrs.bounds.unbounded()) return nullptr;
+  const bool dynamic =
+      !is_static(Shape(node.operand(0)->shape().begin() + 1, node.operand(0)->shape().end()));
+  if (dynamic && !attrs.count_padding) return nullptr;
   Value* x = padded(build, node.operand(0), attrs, 0);
   Value* y = build.add(Op::avg_pool, {x}, attrs);
   return attrs.count_padding ? y : build.binary(Op::mul, y, build.constant(padding_ratio(node)));

@@ -1,9 +1,9 @@
 #include "targets/ledger.h"
 
+#include "ir/bounds.h"
+
 namespace layline {
 namespace {
-
-int64_t bytes_of(const Value* value) { return static_cast<int64_t>(byte_count(value->type())); }
 
 /// What stands on both sides of a value: the ops that fix the order it is in.
 std::vector<std::string> neighbours(const Node& node) {
@@ -18,16 +18,18 @@ std::vector<std::string> neighbours(const Node& node) {
 }  // namespace
 
 BoundaryTensor describe_boundary(const std::string& name, const Value* value,
-                                 const std::vector<int>& dim_order) {
+                                 const std::vector<int>& dim_order, const SymbolTable& symbols) {
   BoundaryTensor tensor{name, std::string(layline::name(value->dtype())), {}, dim_order};
-  tensor.shape.resize(dim_order.size());
-  for (size_t i = 0; i < dim_order.size(); ++i)
-    tensor.shape[static_cast<size_t>(dim_order[i])] = to_string(value->shape()[i]);
+  const Shape logical = logical_shape(value->shape(), dim_order);
+  tensor.shape = static_dims(symbols.greatest(logical));
+  if (!is_static(logical))
+    for (const Dim& dim : logical) tensor.symbolic_shape.push_back(to_string(dim));
   return tensor;
 }
 
-void count_moves(const Node& node, Report& report) {
-  const int64_t bytes = bytes_of(node.result());
+void count_moves(const Node& node, const SymbolTable& symbols, Report& report) {
+  const TensorType& type = node.result()->type();
+  const auto bytes = static_cast<int64_t>(byte_count({type.dtype, symbols.greatest(type.shape)}));
   auto count = [&](Moves& moves) {
     ++moves.count;
     moves.bytes += bytes;

@@ -10,9 +10,9 @@
 namespace layline {
 
 BoundaryTensor describe_boundary(const std::string& name, const Value* value,
-                                 const std::vector<int>& dim_order);
+                                 const std::vector<int>& dim_order, const SymbolTable& symbols);
 
-/// Counts what a node of the final graph moves.
-void count_moves(const Node& node, Report& report);
+/// Counts what a node of the final graph moves, dynamic sizes at their upper bounds.
+void count_moves(const Node& node, const SymbolTable& symbols, Report& report);
 
 }  // namespace layline

@@ -38,7 +38,7 @@ pte::ValueId moved(MethodBuilder& method, const Value* weight, const Relayout& r
   for (int factor : order) permuted.push_back(factors[static_cast<size_t>(factor)]);
   auto view = [&](pte::ValueId from, const Shape& shape) {
     const pte::ValueId to = method.temporary({dtype, shape});
-    method.call("aten::view_copy", "out", {from, method.ints(static_dims(shape))}, to);
+    method.call("aten::view_copy", "out", {from, method.sizes(shape)}, to);
     return to;
   };
   const pte::ValueId split = view(method.tensor(weight), factors);
@@ -149,12 +149,19 @@ ResizeBy resize_by(const Node& node) {
   const auto& attrs = node.attrs<ResizeAttrs>();
   bool by_sizes = true, by_scales = !attrs.align_corners;
   for (size_t i = 0; i < attrs.size.size(); ++i) {
-    const auto in = static_cast<double>(node.operand(0)->shape()[i + 1].value());
-    const auto out = static_cast<double>(attrs.size[i]);
+    const Dim from = node.operand(0)->shape()[i + 1];
+    if (!from.is_static() || !attrs.size[i].is_static()) {
+      // A dynamic size follows from the scale in torch as it does in the kernel.
+      by_sizes = by_sizes && attrs.step[i] == ResizeAttrs::kRatio;
+      by_scales = by_scales && attrs.step[i] != ResizeAttrs::kRatio;
+      continue;
+    }
+    const auto in = static_cast<double>(from.value());
+    const auto out = static_cast<double>(attrs.size[i].value());
     const bool corners = attrs.align_corners && attrs.mode == ResizeMode::bilinear;
     const double step = !corners ? in / out : out > 1 ? (in - 1) / (out - 1) : 0;
     by_sizes = by_sizes && std::abs(attrs.step[i] - step) <= 1e-9 * step;
-    by_scales = by_scales && static_cast<int64_t>(in / attrs.step[i]) == attrs.size[i];
+    by_scales = by_scales && static_cast<int64_t>(in / attrs.step[i]) == attrs.size[i].value();
   }
   return by_sizes ? ResizeBy::sizes : by_scales ? ResizeBy::scales : ResizeBy::neither;
 }
@@ -172,7 +179,7 @@ void resize(MethodBuilder& method, const Node& node) {
   std::vector<double> scales;
   for (double step : attrs.step) scales.push_back(1 / step);
   const bool by_sizes = resize_by(node) == ResizeBy::sizes;
-  const pte::ValueId sizes = by_sizes ? method.ints(attrs.size) : method.none();
+  const pte::ValueId sizes = by_sizes ? method.sizes(attrs.size) : method.none();
   const pte::ValueId factors =
       by_sizes ? method.none() : method.method().add(pte::DoubleList(scales));
   const bool bilinear = attrs.mode == ResizeMode::bilinear;

@@ -11,10 +11,11 @@ namespace layline {
 
 /// Inputs to evaluate the graph with. Where ops only move, add and multiply they are small
 /// integers, so that a misplaced axis cannot hide in rounding; elsewhere reproducible random
-/// numbers.
-std::vector<Tensor> probes(const Graph& graph);
+/// numbers. Dynamic sizes are small, and others in each round.
+std::vector<Tensor> probes(const Graph& graph, int round = 0);
 
-/// Remembers what the graph gives for its probes, and compares.
+/// Remembers what the graph gives for its probes, at several sizes if they are dynamic, and
+/// compares.
 class Validator {
  public:
   explicit Validator(const Graph& graph);
@@ -23,8 +24,11 @@ class Validator {
   void check(const Graph& graph, std::string_view pass) const;
 
  private:
-  std::vector<Tensor> inputs_;
-  std::vector<Tensor> expected_;
+  struct Probe {
+    std::vector<Tensor> inputs;
+    std::vector<Tensor> expected;
+  };
+  std::vector<Probe> probes_;
 };
 
 }  // namespace layline

@@ -50,11 +50,10 @@ std::vector<std::string> all_fixtures() {
   return names;
 }
 
-void expect_outputs(const pte::Program& program, const std::string& method,
-                    const std::filesystem::path& folder, const Tolerance& tolerance) {
-  MemorySink sink;
-  write_program(program, sink);
-  LoadedProgram loaded = LoadedProgram::from_bytes(sink.bytes(), "the fixture", method);
+namespace {
+
+void expect_outputs(LoadedProgram& loaded, const std::filesystem::path& folder, const Tolerance& tolerance) {
+  SCOPED_TRACE(folder.filename().string());
   std::vector<HostTensor> inputs(loaded.inputs().size());
   for (size_t i = 0; i < inputs.size(); ++i)
     if (loaded.inputs()[i].kind == IoKind::tensor)
@@ -68,6 +67,23 @@ void expect_outputs(const pte::Program& program, const std::string& method,
     expect_close(outputs[i], read_tensor((folder / fmt::format("output_{}.npy", i)).string()),
                  tolerance);
   }
+}
+
+}  // namespace
+
+void expect_outputs(const pte::Program& program, const std::string& method,
+                    const std::filesystem::path& folder, const Tolerance& tolerance) {
+  MemorySink sink;
+  write_program(program, sink);
+  LoadedProgram loaded = LoadedProgram::from_bytes(sink.bytes(), "the fixture", method);
+  expect_outputs(loaded, folder, tolerance);
+  std::filesystem::path other;
+  int sizes = 0;
+  while (std::filesystem::exists(other = folder / fmt::format("size_{}", sizes + 1))) {
+    expect_outputs(loaded, other, tolerance);
+    ++sizes;
+  }
+  if (sizes > 0) expect_outputs(loaded, folder, tolerance);
 }
 
 }  // namespace layline

@@ -17,7 +17,9 @@ struct Tolerance {
   int64_t integers = 0;  // of everything else
 };
 
-/// Runs a method on input_K.npy of `folder` and compares with output_K.npy.
+/// Runs a method on input_K.npy of `folder` and compares with output_K.npy: floats within
+/// `tolerance` of the largest value of the output, everything else exactly. Then the same loaded
+/// program on other sizes, the folders size_1, size_2... in `folder`, and on the first once more.
 void expect_outputs(const pte::Program& program, const std::string& method,
                     const std::filesystem::path& folder, const Tolerance& tolerance);
 

@@ -14,8 +14,6 @@ namespace {
 
 /// What is not supported yet, and what the one message about it must say.
 const std::map<std::string, std::string> kRefused = {
-    {"dynamic_batch", "dynamic shapes are not supported yet"},
-    {"dynamic_image", "must be static, found s1; export the model with a fixed size there"},
     {"mutable_buffer",
      "changes the buffer `total` in place; mutable buffers are not supported yet"},
 };

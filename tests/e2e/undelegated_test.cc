@@ -13,8 +13,6 @@ namespace {
 
 /// What only XNNPACK computes, and what the message must say; and what nothing does yet.
 const std::map<std::string, std::string> kRefused = {
-    {"dynamic_batch", "dynamic shapes are not supported yet"},
-    {"dynamic_image", "must be static"},
     {"mutable_buffer", "mutable buffers are not supported yet"},
 };
 

@@ -2,6 +2,7 @@
 
 import torch
 from torch import nn
+from torch.export import Dim
 
 import export
 
@@ -89,14 +90,16 @@ MODELS = {
     "complex": (Complex, lambda: (torch.randn(3, 2),)),
     "subclass_weights": (subclass_weights, lambda: (torch.randn(2, 8),)),
     "random": (Random, lambda: (torch.randn(3, 2),)),
+    "unbounded": (nn.ReLU, lambda: (torch.randn(3, 2),), ({0: Dim("batch")},)),
 }
 
 
-def _writer(name, model, inputs):
+def _writer(name, model, inputs, dynamic_shapes=None):
     def write(directory):
         folder = directory / "bad"
         folder.mkdir(exist_ok=True)
-        torch.export.save(export.export(model().eval(), inputs()), f"{folder / name}.pt2")
+        program = export.export(model().eval(), inputs(), dynamic_shapes=dynamic_shapes)
+        torch.export.save(program, f"{folder / name}.pt2")
 
     return write
 

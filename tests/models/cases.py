@@ -15,20 +15,28 @@ class Case:
     dynamic_shapes: object = None
     dtype: torch.dtype = torch.float32
     operators: tuple = field(default=())
+    other_sizes: tuple = ()
 
 
-def case(name, inputs, also=(), dynamic_shapes=None, dtype=torch.float32, expect=""):
+def case(
+    name, inputs, also=(), dynamic_shapes=None, dtype=torch.float32, expect="", other_sizes=()
+):
     """Registers a module class as fixture `name`.
 
     inputs: a function that returns the tuple of inputs, called with torch seeded.
     also:   further variants to write, "channels_last" or "decomposed", as NAME.VARIANT.
     expect: ATen ops, separated by spaces, that the exported graph must contain, so that a fixture
             cannot silently stop testing what it was written for.
+    other_sizes: functions like `inputs`, which make inputs of other sizes that dynamic_shapes allow;
+            what they give is written as NAME/size_1, NAME/size_2...
     """
 
     def register(model):
         assert name not in CASES, name
-        CASES[name] = Case(model, inputs, also, dynamic_shapes, dtype, tuple(expect.split()))
+        operators = tuple(expect.split())
+        CASES[name] = Case(
+            model, inputs, also, dynamic_shapes, dtype, operators, tuple(other_sizes)
+        )
         return model
 
     return register

@@ -16,6 +16,7 @@ import activations
 import attention
 import bad_models
 import catalogue
+import dynamic
 import export
 import layers
 import networks
@@ -35,7 +36,10 @@ def write_variant(path, name, case, variant):
     if variant == "channels_last":
         model, inputs = export.channels_last(model), export.channels_last(inputs)
     decomposed = variant == "decomposed"
-    return export.save(path, model, inputs, decomposed, case.dynamic_shapes, samples=False)
+    program = export.save(path, model, inputs, decomposed, case.dynamic_shapes, samples=False)
+    for index, make_inputs in enumerate(case.other_sizes):
+        export.save_reference(path / f"size_{index + 1}", model, make_inputs())
+    return program
 
 
 def write_case(directory, name, show_ops):

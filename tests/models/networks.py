@@ -5,7 +5,6 @@ import shutil
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.export import Dim
 from torch.export.pt2_archive._package import package_pt2
 
 import export
@@ -321,25 +320,6 @@ class HalfNet(nn.Module):
 
     def forward(self, x):
         return self.head(self.body(x).mean((2, 3)))
-
-
-@case("dynamic_batch", randn((2, 3, 12, 12)), dynamic_shapes=({0: Dim("batch", min=1, max=8)},))
-class DynamicBatch(HalfNet):
-    pass
-
-
-@case(
-    "dynamic_image",
-    randn((1, 3, 16, 24)),
-    dynamic_shapes=({2: Dim("height", min=8, max=64), 3: Dim("width", min=8, max=64)},),
-)
-class DynamicImage(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.body = nn.Sequential(conv_bn(3, 8, 3, 2), conv_bn(8, 4, 3))
-
-    def forward(self, x):
-        return F.interpolate(self.body(x), size=x.shape[-2:], mode="bilinear")
 
 
 def write_methods(directory):

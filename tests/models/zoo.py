@@ -9,6 +9,7 @@ Weights are random, the same in every variant of a model: no download is needed.
 """
 
 import argparse
+import inspect
 import os
 import shutil
 import time
@@ -65,7 +66,9 @@ TIMM = {
 }
 IMAGES = {**TORCHVISION, **TORCHVISION_EXTRA, **TIMM}
 
-VARIANTS = ("base", "channels_last", "batch4", "decomposed")
+# "dynamic" has a dynamic batch, and of tokens a dynamic length; it is exported only when named.
+VARIANTS = ("base", "channels_last", "batch4", "decomposed", "dynamic")
+DYNAMIC_BATCHES = (2, 1, 3, 8, 5)
 # Written only when named: 8-bit activations with fixed scales, or with scales chosen when the model
 # runs; linears with 4-bit weights in groups.
 QUANTISED = ("int8", "w8a8", "int4")
@@ -125,17 +128,52 @@ def quantised(model, inputs, variant):
     return quantise.pt2e(model, inputs, variant == "w8a8", samples)
 
 
-def write(directory, name, variant):
-    """Writes one variant; an interrupted run leaves no file that looks complete."""
+def is_tokens(x):
+    return not x.is_floating_point() and x.dim() == 2
+
+
+def resized(inputs, index):
+    """The inputs of one image or text with another batch, and of another length."""
+    batch = DYNAMIC_BATCHES[index]
+    inputs = (x[:, : x.shape[1] * (index + 1) // 5] if is_tokens(x) else x for x in inputs)
+    return tuple(x.repeat(batch, *[1] * (x.dim() - 1)) for x in inputs)
+
+
+def dynamic_shapes(model, inputs):
+    batch = torch.export.Dim("batch", min=1, max=max(DYNAMIC_BATCHES))
+    length = torch.export.Dim("length", min=2, max=max(x.shape[-1] for x in inputs))
+    shapes = tuple({0: batch, 1: length} if is_tokens(x) else {0: batch} for x in inputs)
+    parameters = inspect.signature(model.forward).parameters.values()
+    variadic = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
+    return (shapes,) if variadic else shapes
+
+
+def write_dynamic(path, name):
+    """Like the fixtures of dynamic shapes: references at five sizes."""
+    model, inputs = create_with_inputs(name, 1)
+    shapes = dynamic_shapes(model, inputs)
+    export.save(path, model, resized(inputs, 0), dynamic_shapes=shapes)
+    for index in range(1, len(DYNAMIC_BATCHES)):
+        export.save_reference(path / f"size_{index}", model, resized(inputs, index))
+
+
+def write_variant(path, name, variant):
+    if variant == "dynamic":
+        return write_dynamic(path, name)
     model, inputs = create_with_inputs(name, 4 if variant == "batch4" else 1)
     if variant == "channels_last":
         model, inputs = export.channels_last(model), export.channels_last(inputs)
     if variant in QUANTISED:
         model = quantised(model, inputs, variant)
+    export.save(path, model, inputs, decomposed=variant == "decomposed")
+
+
+def write(directory, name, variant):
+    """Writes one variant; an interrupted run leaves no file that looks complete."""
     file = name if variant == "base" else f"{name}.{variant}"
     partial = directory / ".partial"
     partial.mkdir(parents=True, exist_ok=True)
-    export.save(partial / file, model, inputs, decomposed=variant == "decomposed")
+    write_variant(partial / file, name, variant)
     shutil.rmtree(directory / file, ignore_errors=True)
     os.replace(partial / file, directory / file)
     os.replace(partial / f"{file}.pt2", directory / f"{file}.pt2")
@@ -156,7 +194,7 @@ def main():
     if arguments.list:
         print(*known_models(), sep="\n")
         return
-    variants = VARIANTS[:1] if arguments.base else VARIANTS
+    variants = VARIANTS[:1] if arguments.base else VARIANTS[:-1]
     jobs = [parse_name(text) for text in arguments.names]
     jobs = jobs or [(name, variant) for variant in variants for name in TORCHVISION]
     for name, variant in jobs:

@@ -18,11 +18,22 @@ TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
 TensorType i64(Shape shape) { return {DType::i64, std::move(shape)}; }
 TensorType boolean(Shape shape) { return {DType::boolean, std::move(shape)}; }
 
+/// s1 and s2 from 1 to 64, and what is derived from them.
+SymbolTable& symbols() {
+  static SymbolTable table = [] {
+    SymbolTable free;
+    free.add({"batch", 1, 64});
+    free.add({"other", 1, 64});
+    return free;
+  }();
+  return table;
+}
+
 /// The result's type as text, or the refusal.
 std::string infer(Op op, std::vector<TensorType> operands, Attributes attributes = NoAttrs{}) {
   EXPECT_EQ(attributes.index(), info(op).attributes) << name(op);
   try {
-    return to_string(info(op).infer(operands, attributes));
+    return to_string(info(op).infer(operands, attributes, symbols()));
   } catch (const UserError& error) {
     return std::string("error: ") + error.what();
   }
@@ -220,7 +231,7 @@ TEST(InferContraction, Conv) {
             "error: expected a channels-last operand with 1, 2 or 3 spatial axes, found f32[3,4]");
   EXPECT_TRUE(refused(infer(Op::conv, {x, f32({5, 3, 6})}, conv_2d())));
   EXPECT_TRUE(refused(infer(Op::conv, {x, weight, f32({6})}, conv_2d())));
-  EXPECT_TRUE(refused(infer(Op::conv, {f32({1, kOther, 9, 6}), weight}, conv_2d())));
+  EXPECT_TRUE(refused(infer(Op::conv, {f32({1, 9, 9, kOther}), weight}, conv_2d())));
   EXPECT_TRUE(refused(infer(Op::conv, {f32({1, 2, 9, 6}), weight}, conv_2d())));
   EXPECT_TRUE(refused(infer(Op::conv, {i64({1, 8, 9, 6}), i64({5, 3, 3, 6})}, conv_2d())));
   for (Ints ConvAttrs::*list :
@@ -285,8 +296,13 @@ TEST(InferWindow, Pool) {
   EXPECT_TRUE(refused(infer(Op::max_pool, {f32({8, 9})}, attrs)));
   EXPECT_TRUE(refused(infer(Op::max_pool, {i64({1, 8, 9, 4})}, attrs)));
   EXPECT_EQ(infer(Op::avg_pool, {f32({1, kBatch, 9, 4})}, attrs),
-            "error: a spatial axis must be static, found s1; export the model with a fixed size "
-            "there");
+            to_string(f32({1, symbols().parse("(s1+1)//2"), 4, 4})));
+  EXPECT_EQ(with(&PoolAttrs::kernel, {12, 2}),
+            "error: a kernel of 12 with dilation 1 does not fit a padded axis of 10");
+  EXPECT_EQ(
+      infer(Op::max_pool, {f32({1, 9, kBatch, 4})}, attrs),
+      "error: a kernel of 2 with dilation 1 does not fit a padded axis of 1, the least that s1 "
+      "can be");
 }
 
 TEST(InferWindow, Resize) {

@@ -103,7 +103,8 @@ TensorType typed(Shape shape, float scale = 0.5f) {
 
 TEST(Quantisation, TypesOfOps) {
   const auto infer_one = [](Op op, std::vector<TensorType> types, Attributes attributes) {
-    return infer(op, types, attributes);
+    SymbolTable none;
+    return infer(op, types, attributes, none);
   };
   const TensorType x = typed({2, 3});
   EXPECT_EQ(infer_one(Op::slice, {x}, SliceAttrs{{0, 0}, {1, 3}, {1, 1}}).quantisation,

@@ -39,7 +39,8 @@ Report sample() {
   report.portable_ops = {{"argmax", 2, "XNNPACK has no such kernel"}};
   report.permutes = {2,  3,  1,    1,
                      96, 96, true, {{"permute_3", "[1,2,3,4]", 96, {"conv", "output"}}}};
-  report.inputs = {{"x", "f32", {"s0", "3", "2*s1"}, {0, 2, 1}}};
+  report.inputs = {{"x", "f32", {8, 3, 32}, {0, 2, 1}, {"s1", "3", "2*s2"}}};
+  report.symbols = {{"forward", "s1", "batch", "", 1, 8}, {"forward", "s2", "", "s1+8", 9, 16}};
   report.outputs = {{"y", "i64", {}, {}}};
   report.arena_bytes = 100;
   report.arena_lower_bound_bytes = 90;
@@ -56,20 +57,22 @@ Report sample() {
 
 TEST_F(ReportTest, HasTheKeysOfTheContract) {
   const element report = parse(to_json(sample()));
-  EXPECT_EQ(keys(report), (std::vector<std::string>{"version", "model", "target", "compile_ms",
-                                                    "ops", "delegates", "portable_ops", "permutes",
-                                                    "moves", "inputs", "outputs", "memory",
-                                                    "kernels", "backends", "methods", "passes"}));
+  EXPECT_EQ(keys(report), (std::vector<std::string>{
+                              "version", "model", "target", "compile_ms", "ops", "delegates",
+                              "portable_ops", "permutes", "moves", "inputs", "outputs", "symbols",
+                              "memory", "kernels", "backends", "methods", "passes"}));
   EXPECT_EQ(keys(report["portable_ops"].at(0)), (std::vector<std::string>{"op", "count", "why"}));
   EXPECT_EQ(keys(report["permutes"]),
             (std::vector<std::string>{"source", "implied", "absorbed", "final", "bytes",
                                       "lower_bound_bytes", "optimal", "survivors"}));
   EXPECT_EQ(keys(report["permutes"]["survivors"].at(0)),
             (std::vector<std::string>{"node", "shape", "bytes", "forced_by"}));
-  for (const char* side : {"inputs", "outputs"}) {
-    EXPECT_EQ(keys(report[side].at(0)),
-              (std::vector<std::string>{"name", "dtype", "shape", "dim_order"}));
-  }
+  EXPECT_EQ(keys(report["inputs"].at(0)),
+            (std::vector<std::string>{"name", "dtype", "shape", "dim_order", "symbolic_shape"}));
+  EXPECT_EQ(keys(report["outputs"].at(0)),
+            (std::vector<std::string>{"name", "dtype", "shape", "dim_order"}));
+  EXPECT_EQ(keys(report["symbols"].at(0)),
+            (std::vector<std::string>{"method", "symbol", "name", "formula", "min", "max"}));
   EXPECT_EQ(keys(report["memory"]),
             (std::vector<std::string>{"arena_bytes", "arena_lower_bound_bytes", "constant_bytes"}));
   EXPECT_EQ(keys(report["moves"]), (std::vector<std::string>{"slice", "concat", "copy"}));
@@ -95,9 +98,15 @@ TEST_F(ReportTest, KeepsItsValues) {
 TEST_F(ReportTest, SizesAreNumbersAndSymbolsAreStrings) {
   const element report = parse(to_json(sample()));
   const element shape = report["inputs"].at(0)["shape"];
-  EXPECT_EQ(std::string_view(shape.at(0)), "s0");
+  EXPECT_EQ(int64_t(shape.at(0)), 8);
   EXPECT_EQ(int64_t(shape.at(1)), 3);
-  EXPECT_EQ(std::string_view(shape.at(2)), "2*s1");
+  EXPECT_EQ(int64_t(shape.at(2)), 32);
+  const element symbolic = report["inputs"].at(0)["symbolic_shape"];
+  EXPECT_EQ(std::string_view(symbolic.at(0)), "s1");
+  EXPECT_EQ(std::string_view(symbolic.at(2)), "2*s2");
+  EXPECT_EQ(std::string_view(report["symbols"].at(0)["name"]), "batch");
+  EXPECT_EQ(int64_t(report["symbols"].at(0)["max"]), 8);
+  EXPECT_EQ(std::string_view(report["symbols"].at(1)["formula"]), "s1+8");
   EXPECT_EQ(int64_t(report["inputs"].at(0)["dim_order"].at(1)), 2);
   EXPECT_EQ(simdjson::dom::array(report["outputs"].at(0)["shape"]).size(), 0u);
 }

@@ -511,6 +511,35 @@ TEST(Text, DamagedTextParsesOrIsAUserError) {
   }
 }
 
+TEST(Text, DerivedSymbolsRoundTrip) {
+  const std::string text =
+      "graph \"g\" {\n"
+      "  symbol s1 \"height\" in [8,64]\n"
+      "  symbol s2 = \"(s1+1)//2\"\n"
+      "  symbol s3 = \"s1+1\"\n"
+      "  symbol s4 = \"max(10,s1)\"\n"
+      "  input \"x\" %x : f32[1,s1,s3,s4]\n"
+      "  %y : f32[1,s2,s3,s4] = max_pool(%x) { kernel = [3,1], stride = [2,1], dilation = [1,1], "
+      "low = [1,0], high = [1,0] }\n"
+      "  output \"y\" %y\n"
+      "}\n";
+  EXPECT_EQ(print(parse_graph(text, "t")), text);
+  const auto refuse = [](const std::string& formula) {
+    try {
+      parse_graph("graph \"g\" {\n symbol s1 \"a\" in [1,4]\n symbol s2 = \"" + formula + "\" }",
+                  "t");
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(refuse("2*s1"), "t:3:9: 2*s1 is 2*s1, and needs no symbol s2");
+  EXPECT_EQ(refuse("s3+1"), "t:3:9: the symbol s3 is not defined");
+  for (const char* damaged :
+       {"", "(s1", "(s1)//0", "(s1)//x", "max(s1", "max()", "s1+", "+", "--1"})
+    EXPECT_NE(refuse(damaged), "accepted") << damaged;
+}
+
 RC_GTEST_PROP(TextProperty, RandomGraphsRoundTrip, ()) {
   Graph graph(*rc::gen::arbitrary<std::string>());
   const SymbolId batch =

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "base/checked.h"
+
 namespace layline::pt2 {
 
 DType core_dtype(TorchDType dtype) {
@@ -116,17 +118,49 @@ bool Call::is_contiguous(std::string_view argument) const {
   return true;
 }
 
+Sum Call::expression(std::string_view argument, const SymIntArg& item) const {
+  if (item.name.empty()) return Sum::number(item.value);
+  auto known = program_.sym_int_values.find(item.name);
+  if (known == program_.sym_int_values.end())
+    fail("argument `{}`: unknown size `{}`", argument, item.name);
+  return symbols_.sum(known->second);
+}
+
 int64_t Call::literal(std::string_view argument, const SymIntArg& item) const {
-  if (!item.name.empty()) {
-    auto known = program_.sym_int_values.find(item.name);
-    if (known == program_.sym_int_values.end()) fail("unknown size `{}`", item.name);
-    const Dim dim = symbols_.dim(known->second);
-    if (!dim.is_static())
-      fail("argument `{}` depends on a dynamic size, which layline does not support here",
-           argument);
-    return dim.value();
-  }
-  return item.value;
+  const Sum value = expression(argument, item);
+  if (!value.is_number())
+    fail("argument `{}` depends on a dynamic size, which layline does not support here", argument);
+  return value.constant();
+}
+
+Sum Call::expression(std::string_view argument) const {
+  const auto* symbolic = require(argument).as<SymIntArg>();
+  return symbolic ? expression(argument, *symbolic) : Sum::number(integer(argument));
+}
+
+int64_t Call::static_length(const Value* x, int64_t axis) const {
+  const Dim length = x->shape()[static_cast<size_t>(axis)];
+  if (!length.is_static())
+    fail(
+        "axis {} of {} is dynamic, which layline does not support here; export it with a fixed "
+        "size",
+        axis, to_string(x->type()));
+  return length.value();
+}
+
+Shape Call::bounds(const Shape& shape) const {
+  constexpr int64_t kMostElements = 1 << 28;
+  const Shape whole = symbols().greatest(shape);
+  const auto elements = checked_product(static_dims(whole));
+  if (!elements || *elements > kMostElements)
+    fail("a constant of {} elements is too large{}", to_string(whole),
+         is_static(shape) ? "" : ": give the dynamic sizes a smaller upper bound");
+  return whole;
+}
+
+Value* Call::add_slice(Value* whole, const Shape& front) const {
+  if (whole->shape() == front) return whole;
+  return add(Op::slice, {whole}, SliceAttrs{Ints(front.size(), 0), front, Ints(front.size(), 1)});
 }
 
 int64_t Call::integer(std::string_view argument) const {
@@ -200,13 +234,10 @@ std::vector<std::optional<Dim>> Call::sizes(std::string_view argument) const {
   };
   if (const auto* list = require(argument).as<std::vector<SymIntArg>>()) {
     for (const SymIntArg& item : *list) {
-      auto known = program_.sym_int_values.find(item.name);
       if (item.name.empty())
         add(item.value);
-      else if (known != program_.sym_int_values.end())
-        dims.push_back(symbols_.dim(known->second));
       else
-        fail("unknown size `{}`", item.name);
+        dims.push_back(symbols().dim(expression(argument, item)));
     }
   } else {
     for (int64_t size : ints(argument, {})) add(size);

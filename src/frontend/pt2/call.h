@@ -48,6 +48,8 @@ class Call : public Builder {
   Ints ints(std::string_view argument, Ints otherwise) const;
   /// A list with one entry for each of `count` axes: a single entry stands for all.
   Ints ints_per_axis(std::string_view argument, size_t count, Ints otherwise) const;
+  /// An integer that may follow from a dynamic size.
+  Sum expression(std::string_view argument) const;
   std::optional<std::vector<double>> numbers(std::string_view argument) const;
   /// Sizes, which may be symbolic; -1 is given as nullopt.
   std::vector<std::optional<Dim>> sizes(std::string_view argument) const;
@@ -58,6 +60,19 @@ class Call : public Builder {
   int64_t axis(std::string_view argument, int64_t otherwise, int64_t rank) const;
   /// A list of axes counted from 0, sorted; all of them when absent or empty.
   Ints axes(std::string_view argument, int64_t rank) const;
+
+  // Dynamic sizes.
+  SymbolTable& symbols() const { return symbols_.table(); }
+  /// The length of an axis that the rule can take only where it is fixed.
+  int64_t static_length(const Value* x, int64_t axis) const;
+  /// A constant whose sizes may be dynamic: `make` gives it at the upper bounds of its sizes, of
+  /// which the front part is taken when the model runs.
+  template <typename Make>
+  Value* front_of_constant(const Shape& shape, Make make) const {
+    const Shape whole = bounds(shape);
+    Value* x = constant(make(whole));
+    return add_slice(x, shape);
+  }
 
   // Results, in the order of the node's outputs.
   void result(Value* value) { results_.push_back({value, {}}); }
@@ -91,6 +106,9 @@ class Call : public Builder {
   [[noreturn]] void wrong_kind(std::string_view argument, std::string_view expected) const;
   Value* read(std::string_view name) const;
   int64_t literal(std::string_view argument, const SymIntArg& item) const;
+  Sum expression(std::string_view argument, const SymIntArg& item) const;
+  Shape bounds(const Shape& shape) const;
+  Value* add_slice(Value* whole, const Shape& front) const;
 
   const Graph& program_;
   const Node& node_;

@@ -12,6 +12,7 @@
 #include "frontend/pt2/inline_blocks.h"
 #include "frontend/pt2/ops/rules.h"
 #include "frontend/pt2/weights.h"
+#include "ir/bounds.h"
 
 namespace layline::pt2 {
 namespace {
@@ -39,7 +40,13 @@ bool is_guard(std::string_view target) {
   return std::ranges::find(kGuards, target) != std::end(kGuards);
 }
 
+/// A number that is read from a tensor when the model runs.
+bool reads_data(std::string_view target) {
+  return target == "aten.item.default" || target == "aten._local_scalar_dense.default";
+}
+
 bool is_size_arithmetic(const Node& node) {
+  if (reads_data(short_target(node.target))) return false;
   return std::ranges::all_of(node.outputs, [](const Argument& output) {
     return output.as<SymIntArg>() || output.as<SymBoolArg>() || output.as<SymFloatArg>();
   });
@@ -95,6 +102,7 @@ class Importer {
   ImportedMethod run() {
     refuse_unsupported();
     for (size_t i = 0; i < program_.inputs.size(); ++i) bind_input(program_.inputs[i]);
+    check_bounded(graph_);
     for (const Node& node : program_.graph.nodes) import_node(node);
     bind_outputs();
     return {std::move(graph_), permutes_in_model_};
@@ -153,6 +161,7 @@ class Importer {
         list += " (autocast is on: export the model outside of it)";
       else if (target.starts_with("higher_order."))
         list += " (control flow: export the branches as methods of their own)";
+      if (reads_data(target)) list += " (a size or number that depends on the data)";
       if (target.starts_with("export.access_subclass"))
         list += " (weights of a tensor subclass, such as torchao's: export plain weights)";
       if (places.count > 1) list += fmt::format(" and {} more", places.count - 1);

@@ -2,13 +2,22 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace layline::pt2 {
 namespace {
 
+int64_t fixed(const Builder& build, const Dim& length) {
+  if (!length.is_static())
+    throw UserError("{}: writes in place to a part of a dynamic axis, which is not supported",
+                    describe(*build.origin()));
+  return length.value();
+}
+
 Value* overwrite_run(const Builder& build, Value* base, Value* part, int64_t axis, int64_t start) {
   const auto a = static_cast<size_t>(axis);
-  const int64_t length = base->shape()[a].value();
-  const int64_t end = start + part->shape()[a].value();
+  const int64_t length = fixed(build, base->shape()[a]);
+  const int64_t end = start + fixed(build, part->shape()[a]);
   std::vector<Value*> pieces;
   if (start > 0) pieces.push_back(build.slice(base, axis, 0, start));
   pieces.push_back(part);
@@ -21,13 +30,14 @@ Value* overwrite_run(const Builder& build, Value* base, Value* part, int64_t axi
 Value* overwrite(const Builder& build, Value* base, Value* part, int64_t axis, int64_t start,
                  int64_t step) {
   const auto a = static_cast<size_t>(axis);
-  const int64_t count = part->shape()[a].value();
+  const int64_t count = fixed(build, part->shape()[a]);
   if (count == 0) return base;
   if (step == 1 || count == 1) return overwrite_run(build, base, part, axis, start);
 
   // The region as [outer, count, step, inner]: element 0 of each step is replaced. The last step
   // may reach beyond the axis.
-  const int64_t missing = std::max<int64_t>(0, start + count * step - base->shape()[a].value());
+  const int64_t missing =
+      std::max<int64_t>(0, start + count * step - fixed(build, base->shape()[a]));
   Value* padded = base;
   if (missing > 0) {
     PadAttrs pad{Ints(base->shape().size(), 0), Ints(base->shape().size(), 0)};

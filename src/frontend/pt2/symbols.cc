@@ -3,34 +3,77 @@
 #include "base/error.h"
 
 namespace layline::pt2 {
+namespace {
 
-Dim Symbols::symbol(const std::string& name) {
-  if (auto known = ids_.find(name); known != ids_.end()) return Dim::symbol(known->second);
-  Symbol symbol{name};
+/// Expressions that torch writes for quotients of sizes, of which some round and some are exact.
+bool is_quotient(const Expr& expr) {
+  return expr.args.size() == 2 &&
+         (expr.head.ends_with("FloorDiv") || expr.head.ends_with("CleanDiv") ||
+          expr.head.ends_with("IntTrueDiv"));
+}
+
+bool is_remainder(const Expr& expr) {
+  return expr.args.size() == 2 && (expr.head.ends_with("Mod"));
+}
+
+[[noreturn]] void unsupported(const Expr& expr) {
+  throw UserError("the size {} is more than sums, products and quotients by a number",
+                  to_string(expr));
+}
+
+}  // namespace
+
+Sum Symbols::symbol(const std::string& name) {
+  if (auto known = ids_.find(name); known != ids_.end()) return Sum(Dim::symbol(known->second));
+  Symbol symbol;
+  symbol.name = name;
   if (auto range = program_.ranges.find(name); range != program_.ranges.end()) {
     symbol.min = range->second.min.value_or(symbol.min);
     symbol.max = range->second.max.value_or(symbol.max);
   }
-  const SymbolId id = graph_.add_symbol(std::move(symbol));
+  if (symbol.min < 0) throw UserError("the size {} may be negative", name);
+  const SymbolId id = table_.add(std::move(symbol));
   ids_.emplace(name, id);
-  return Dim::symbol(id);
+  return Sum(Dim::symbol(id));
 }
 
-Dim Symbols::dim(const Expr& expr) {
-  if (expr.is_integer()) return Dim(expr.value);
+Sum Symbols::sum(const Expr& expr) {
+  if (expr.is_integer()) return Sum::number(expr.value);
   if (expr.is_symbol()) return symbol(expr.name);
-  if (expr.head == "Mul") {
-    Dim product = 1;
-    for (const Expr& factor : expr.args) product = product * dim(factor);
-    return product;
+  if (expr.head == "Add" || expr.head == "Mul") {
+    Sum result = Sum::number(expr.head == "Add" ? 0 : 1);
+    for (const Expr& argument : expr.args)
+      result = expr.head == "Add" ? result + sum(argument) : result * sum(argument);
+    return result;
   }
-  return symbol(to_string(expr));
+  if (expr.head == "Pow" && expr.args.size() == 2 && expr.args[1].is_integer() &&
+      expr.args[1].value >= 0 && expr.args[1].value <= Dim::kMaxSymbols) {
+    Sum result = Sum::number(1);
+    for (int64_t i = 0; i < expr.args[1].value; ++i) result = result * sum(expr.args[0]);
+    return result;
+  }
+  if (is_quotient(expr) || is_remainder(expr)) {
+    const Sum divisor = sum(expr.args[1]);
+    if (!divisor.is_number() || divisor.constant() < 1) unsupported(expr);
+    const Sum dividend = sum(expr.args[0]);
+    const Sum quotient = table_.quotient(dividend, divisor.constant());
+    return is_quotient(expr) ? quotient : dividend - quotient * divisor;
+  }
+  if ((expr.head == "Max" || expr.head == "Min") && !expr.args.empty()) {
+    std::vector<Sum> values;
+    for (const Expr& argument : expr.args) values.push_back(sum(argument));
+    return expr.head == "Max" ? table_.maximum(std::move(values))
+                              : table_.minimum(std::move(values));
+  }
+  unsupported(expr);
 }
 
-Dim Symbols::dim(const SymInt& size) {
-  if (!size.is_literal()) return dim(*size.expr);
+Sum Symbols::sum(const SymInt& size) {
+  if (!size.is_literal()) return sum(*size.expr);
   LAYLINE_ASSERT(size.value.has_value(), "a literal size without a value");
-  return Dim(*size.value);
+  return Sum::number(*size.value);
 }
+
+Dim Symbols::dim(const SymInt& size) { return table_.dim(sum(size)); }
 
 }  // namespace layline::pt2

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "algebra/dim.h"
+#include "algebra/symbols.h"
 #include "frontend/pt2/exported_program.h"
 #include "ir/graph.h"
 
@@ -14,17 +14,20 @@ namespace layline::pt2 {
 class Symbols {
  public:
   Symbols(layline::Graph& graph, const ExportedProgram& program)
-      : graph_(graph), program_(program) {}
+      : table_(graph.symbol_table()), program_(program) {}
 
   /// A product of integers and symbols is that monomial; any other expression becomes a symbol of
-  /// its own, the same one wherever the expression occurs.
+  /// its own, the same one wherever an equal expression occurs.
   Dim dim(const SymInt& size);
+  /// The same where the result may be negative, such as an offset from the end.
+  Sum sum(const SymInt& size);
+  SymbolTable& table() { return table_; }
 
  private:
-  Dim dim(const Expr& expr);
-  Dim symbol(const std::string& name);
+  Sum sum(const Expr& expr);
+  Sum symbol(const std::string& name);
 
-  layline::Graph& graph_;
+  SymbolTable& table_;
   const ExportedProgram& program_;
   std::map<std::string, SymbolId> ids_;
 };

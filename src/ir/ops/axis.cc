@@ -32,28 +32,28 @@ void expect_elements(const TensorType& x, const Ints& axes) {
 
 }  // namespace
 
-TensorType infer_reduce_numeric(Types operands, const Attributes& attributes) {
+TensorType infer_reduce_numeric(Types operands, const Attributes& attributes, SymbolTable&) {
   expect_numeric(operands[0]);
   return reduced(operands[0], std::get<AxesAttrs>(attributes).axes, operands[0].dtype);
 }
 
-TensorType infer_reduce_float(Types operands, const Attributes& attributes) {
+TensorType infer_reduce_float(Types operands, const Attributes& attributes, SymbolTable&) {
   expect_float(operands[0]);
   return reduced(operands[0], std::get<AxesAttrs>(attributes).axes, operands[0].dtype);
 }
 
-TensorType infer_reduce_extremum(Types operands, const Attributes& attributes) {
+TensorType infer_reduce_extremum(Types operands, const Attributes& attributes, SymbolTable&) {
   const Ints& axes = std::get<AxesAttrs>(attributes).axes;
   TensorType type = reduced(operands[0], axes, operands[0].dtype);
   expect_elements(operands[0], axes);
   return type;
 }
 
-TensorType infer_reduce_logical(Types operands, const Attributes& attributes) {
+TensorType infer_reduce_logical(Types operands, const Attributes& attributes, SymbolTable&) {
   return reduced(operands[0], std::get<AxesAttrs>(attributes).axes, DType::boolean);
 }
 
-TensorType infer_arg_extremum(Types operands, const Attributes& attributes) {
+TensorType infer_arg_extremum(Types operands, const Attributes& attributes, SymbolTable&) {
   const Ints axes = {std::get<AxisAttrs>(attributes).axis};
   expect_numeric(operands[0]);
   TensorType type = reduced(operands[0], axes, DType::i64);
@@ -61,25 +61,25 @@ TensorType infer_arg_extremum(Types operands, const Attributes& attributes) {
   return type;
 }
 
-TensorType infer_argsort(Types operands, const Attributes& attributes) {
+TensorType infer_argsort(Types operands, const Attributes& attributes, SymbolTable&) {
   expect_numeric(operands[0]);
   expect_axis(std::get<AxisAttrs>(attributes).axis, operands[0]);
   return {DType::i64, operands[0].shape};
 }
 
-TensorType infer_softmax(Types operands, const Attributes& attributes) {
+TensorType infer_softmax(Types operands, const Attributes& attributes, SymbolTable&) {
   expect_float(operands[0]);
   expect_axis(std::get<AxisAttrs>(attributes).axis, operands[0]);
   return operands[0];
 }
 
-TensorType infer_cumsum(Types operands, const Attributes& attributes) {
+TensorType infer_cumsum(Types operands, const Attributes& attributes, SymbolTable&) {
   expect_numeric(operands[0]);
   expect_axis(std::get<AxisAttrs>(attributes).axis, operands[0]);
   return operands[0];
 }
 
-TensorType infer_normalize(Types operands, const Attributes& attributes) {
+TensorType infer_normalize(Types operands, const Attributes& attributes, SymbolTable&) {
   const NormalizeAttrs& attrs = std::get<NormalizeAttrs>(attributes);
   expect_float(operands[0]);
   expect_axes(attrs.axes, operands[0]);

@@ -84,15 +84,4 @@ int64_t exact_mul(int64_t a, int64_t b) {
   throw UserError("{} * {} is too large for a size", a, b);
 }
 
-Dim sum(const Dim& a, const Dim& b) {
-  if (a.is_zero()) return b;
-  if (b.is_zero()) return a;
-  if (!std::ranges::equal(a.symbols(), b.symbols()))
-    throw UserError("the sizes {} and {} cannot be added: only equal symbols can", to_string(a),
-                    to_string(b));
-  Dim total(exact_add(a.coefficient(), b.coefficient()));
-  for (const SymbolId symbol : a.symbols()) total = total * Dim::symbol(symbol);
-  return total;
-}
-
 }  // namespace layline::rules

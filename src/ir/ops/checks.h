@@ -29,7 +29,5 @@ int64_t static_size(const Dim& dim, std::string_view what);
 // Arithmetic on sizes that throws UserError where the result does not fit.
 int64_t exact_add(int64_t a, int64_t b);
 int64_t exact_mul(int64_t a, int64_t b);
-/// Monomials can be added when they differ only in their coefficients.
-Dim sum(const Dim& a, const Dim& b);
 
 }  // namespace layline::rules

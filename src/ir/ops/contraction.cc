@@ -49,7 +49,7 @@ Ints expect_convolution(Types operands, int64_t groups) {
 
 // ---- Types ----
 
-TensorType infer_linear(Types operands, const Attributes& attributes) {
+TensorType infer_linear(Types operands, const Attributes& attributes, SymbolTable&) {
   const TensorType& x = operands[0];
   const TensorType& weight = operands[1];
   expect_numeric(x);
@@ -66,7 +66,7 @@ TensorType infer_linear(Types operands, const Attributes& attributes) {
   return result_type(x.dtype, std::move(shape));
 }
 
-TensorType infer_matmul(Types operands, const Attributes& attributes) {
+TensorType infer_matmul(Types operands, const Attributes& attributes, SymbolTable&) {
   const bool transpose_b = std::get<MatmulAttrs>(attributes).transpose_b;
   const TensorType& a = operands[0];
   const TensorType& b = operands[1];
@@ -89,7 +89,7 @@ TensorType infer_matmul(Types operands, const Attributes& attributes) {
   return result_type(a.dtype, *std::move(shape));
 }
 
-TensorType infer_conv(Types operands, const Attributes& attributes) {
+TensorType infer_conv(Types operands, const Attributes& attributes, SymbolTable& symbols) {
   const ConvAttrs& conv = std::get<ConvAttrs>(attributes);
   const TensorType& x = operands[0];
   const Ints kernel = expect_convolution(operands, conv.groups);
@@ -97,13 +97,14 @@ TensorType infer_conv(Types operands, const Attributes& attributes) {
   expect_bounds(conv.bounds);
   Shape shape = {x.shape[0]};
   for (size_t i = 0; i < kernel.size(); ++i)
-    shape.push_back(window_count(static_size(x.shape[i + 1], "a spatial axis"), kernel[i],
-                                 conv.stride[i], conv.dilation[i], conv.low[i], conv.high[i]));
+    shape.push_back(window_count(x.shape[i + 1], kernel[i], conv.stride[i], conv.dilation[i],
+                                 conv.low[i], conv.high[i], symbols));
   shape.push_back(operands[1].shape[0]);
   return result_type(x.dtype, std::move(shape));
 }
 
-TensorType infer_conv_transpose(Types operands, const Attributes& attributes) {
+TensorType infer_conv_transpose(Types operands, const Attributes& attributes,
+                                SymbolTable& symbols) {
   const ConvTransposeAttrs& conv = std::get<ConvTransposeAttrs>(attributes);
   const TensorType& x = operands[0];
   const Ints kernel = expect_convolution(operands, conv.groups);
@@ -113,15 +114,17 @@ TensorType infer_conv_transpose(Types operands, const Attributes& attributes) {
   expect_bounds(conv.bounds);
   Shape shape = {x.shape[0]};
   for (size_t i = 0; i < kernel.size(); ++i) {
-    const int64_t in = static_size(x.shape[i + 1], "a spatial axis");
-    if (in == 0) throw UserError("expected spatial axes with elements, found {}", to_string(x));
-    const int64_t full =
-        exact_add(exact_mul(in - 1, conv.stride[i]), dilated_kernel(kernel[i], conv.dilation[i]));
-    const int64_t out = exact_add(full, conv.extra[i]) - exact_add(conv.low[i], conv.high[i]);
-    if (out < 1)
-      throw UserError("low {} and high {} leave nothing of the {} results along spatial axis {}",
-                      conv.low[i], conv.high[i], full, i);
-    shape.push_back(out);
+    if (x.shape[i + 1].is_zero())
+      throw UserError("expected spatial axes with elements, found {}", to_string(x));
+    // (in - 1) * stride + kernel, less what is cropped.
+    const int64_t added = exact_add(dilated_kernel(kernel[i], conv.dilation[i]), conv.extra[i]) -
+                          exact_add(conv.low[i], conv.high[i]) - conv.stride[i];
+    const Sum out =
+        symbols.expand(x.shape[i + 1]) * Sum::number(conv.stride[i]) + Sum::number(added);
+    if (symbols.range(out).min < 1)
+      throw UserError("low {} and high {} leave nothing of the results along spatial axis {}",
+                      conv.low[i], conv.high[i], i);
+    shape.push_back(symbols.dim(out));
   }
   shape.push_back(operands[1].shape[0]);
   return result_type(x.dtype, std::move(shape));

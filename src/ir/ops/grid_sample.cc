@@ -28,7 +28,7 @@ double place(double coordinate, int64_t size, const GridSampleAttrs& attrs) {
 
 }  // namespace
 
-TensorType infer_grid_sample(Types operands, const Attributes&) {
+TensorType infer_grid_sample(Types operands, const Attributes&, SymbolTable&) {
   const TensorType& x = operands[0];
   const TensorType& grid = operands[1];
   expect_float(x);

@@ -11,7 +11,7 @@ namespace layline::rules {
 
 // ---- Types ----
 
-TensorType infer_constant(Types, const Attributes& attributes) {
+TensorType infer_constant(Types, const Attributes& attributes, SymbolTable&) {
   const auto& [data, quantisation] = std::get<ConstantAttrs>(attributes);
   TensorType type = result_type(data.dtype(), data.shape());
   if (quantisation) {
@@ -23,7 +23,7 @@ TensorType infer_constant(Types, const Attributes& attributes) {
   return type;
 }
 
-TensorType infer_relayout(Types operands, const Attributes& attributes) {
+TensorType infer_relayout(Types operands, const Attributes& attributes, SymbolTable&) {
   const Relayout& relayout = std::get<RelayoutAttrs>(attributes).relayout;
   if (operands[0].shape != relayout.source())
     throw UserError("expected an operand of shape {}, found {}", to_string(relayout.source()),
@@ -31,14 +31,14 @@ TensorType infer_relayout(Types operands, const Attributes& attributes) {
   return result_type(operands[0].dtype, relayout.target());
 }
 
-TensorType infer_expand(Types operands, const Attributes& attributes) {
+TensorType infer_expand(Types operands, const Attributes& attributes, SymbolTable&) {
   const Shape& shape = std::get<ShapeAttrs>(attributes).shape;
   if (broadcast(operands[0].shape, shape) != shape)
     throw UserError("{} does not broadcast to {}", to_string(operands[0]), to_string(shape));
   return result_type(operands[0].dtype, shape);
 }
 
-TensorType infer_slice(Types operands, const Attributes& attributes) {
+TensorType infer_slice(Types operands, const Attributes& attributes, SymbolTable&) {
   const auto& [start, size, step] = std::get<SliceAttrs>(attributes);
   const TensorType& x = operands[0];
   expect_entries(start, x.shape.size(), "start");
@@ -60,7 +60,7 @@ TensorType infer_slice(Types operands, const Attributes& attributes) {
   return result_type(x.dtype, size);
 }
 
-TensorType infer_concat(Types operands, const Attributes& attributes) {
+TensorType infer_concat(Types operands, const Attributes& attributes, SymbolTable& symbols) {
   const int64_t axis = std::get<AxisAttrs>(attributes).axis;
   expect_same_dtype(operands);
   expect_axis(axis, operands[0]);
@@ -72,12 +72,12 @@ TensorType infer_concat(Types operands, const Attributes& attributes) {
     if (part.shape != expected)
       throw UserError("expected parts that agree outside axis {}, found {} and {}", axis,
                       to_string(operands[0]), to_string(part));
-    shape[along] = sum(shape[along], part.shape[along]);
+    shape[along] = symbols.add(shape[along], part.shape[along]);
   }
   return result_type(operands[0].dtype, std::move(shape));
 }
 
-TensorType infer_pad(Types operands, const Attributes& attributes) {
+TensorType infer_pad(Types operands, const Attributes& attributes, SymbolTable& symbols) {
   const auto& [low, high, mode, value] = std::get<PadAttrs>(attributes);
   const TensorType& x = operands[0];
   expect_entries(low, x.shape.size(), "low");
@@ -90,31 +90,31 @@ TensorType infer_pad(Types operands, const Attributes& attributes) {
     if (added == 0) continue;
     if (mode != PadMode::constant) {
       // Padding reads real elements: reflect all but the border, circular at most each once.
-      const int64_t size = static_size(shape[a], "a padded axis");
+      const int64_t size = symbols.least(shape[a]);
       const int64_t most = mode == PadMode::reflect ? size - 1 : size;
       const bool enough = mode == PadMode::replicate ? size > 0 : std::max(low[a], high[a]) <= most;
       if (!enough)
         throw UserError("padding {} and {} of axis {} exceeds what {} has to repeat", low[a],
                         high[a], a, to_string(x));
     }
-    shape[a] = sum(shape[a], added);
+    shape[a] = symbols.add(shape[a], added);
   }
   return result_type(x.dtype, std::move(shape));
 }
 
-TensorType infer_flip(Types operands, const Attributes& attributes) {
+TensorType infer_flip(Types operands, const Attributes& attributes, SymbolTable&) {
   expect_axes(std::get<AxesAttrs>(attributes).axes, operands[0]);
   return operands[0];
 }
 
-TensorType infer_roll(Types operands, const Attributes& attributes) {
+TensorType infer_roll(Types operands, const Attributes& attributes, SymbolTable&) {
   const auto& [axes, shifts] = std::get<RollAttrs>(attributes);
   expect_entries(shifts, axes.size(), "shifts");
   for (const int64_t axis : axes) expect_axis(axis, operands[0]);
   return operands[0];
 }
 
-TensorType infer_gather(Types operands, const Attributes& attributes) {
+TensorType infer_gather(Types operands, const Attributes& attributes, SymbolTable&) {
   const int64_t axis = std::get<AxisAttrs>(attributes).axis;
   const TensorType& data = operands[0];
   const TensorType& indices = operands[1];
@@ -136,7 +136,7 @@ void expect_element_indices(const TensorType& data, const TensorType& indices, i
     throw UserError("expected integer indices, found {}", to_string(indices));
   expect_rank(indices, data.rank(), "indices");
   for (size_t a = 0; a < data.shape.size(); ++a)
-    if (static_cast<int64_t>(a) != axis &&
+    if (static_cast<int64_t>(a) != axis && indices.shape[a] != data.shape[a] &&
         static_size(indices.shape[a], "indices") > static_size(data.shape[a], "indexed data"))
       throw UserError("expected indices no larger than the data outside axis {}, found {} and {}",
                       axis, to_string(indices), to_string(data));
@@ -144,12 +144,12 @@ void expect_element_indices(const TensorType& data, const TensorType& indices, i
 
 }  // namespace
 
-TensorType infer_gather_elements(Types operands, const Attributes& attributes) {
+TensorType infer_gather_elements(Types operands, const Attributes& attributes, SymbolTable&) {
   expect_element_indices(operands[0], operands[1], std::get<AxisAttrs>(attributes).axis);
   return result_type(operands[0].dtype, operands[1].shape);
 }
 
-TensorType infer_scatter_elements(Types operands, const Attributes& attributes) {
+TensorType infer_scatter_elements(Types operands, const Attributes& attributes, SymbolTable&) {
   const TensorType& data = operands[0];
   const TensorType& indices = operands[1];
   const TensorType& updates = operands[2];
@@ -160,7 +160,7 @@ TensorType infer_scatter_elements(Types operands, const Attributes& attributes) 
   return data;
 }
 
-TensorType infer_scatter_add(Types operands, const Attributes& attributes) {
+TensorType infer_scatter_add(Types operands, const Attributes& attributes, SymbolTable&) {
   expect_numeric(operands[0]);
   return infer_scatter_elements(operands, attributes);
 }

@@ -53,7 +53,7 @@ TensorType infer_choice(Types operands, const Attributes& attributes, DType dtyp
 
 }  // namespace
 
-TensorType infer_quantize(Types operands, const Attributes& attributes) {
+TensorType infer_quantize(Types operands, const Attributes& attributes, SymbolTable&) {
   const QuantisationRef& quantisation = std::get<QuantisationAttrs>(attributes).quantisation;
   expect_f32(operands[0], "operand");
   if (!quantisation) throw UserError("expected a quantisation");
@@ -61,13 +61,13 @@ TensorType infer_quantize(Types operands, const Attributes& attributes) {
   return {quantisation->dtype, operands[0].shape, quantisation};
 }
 
-TensorType infer_dequantize(Types operands, const Attributes&) {
+TensorType infer_dequantize(Types operands, const Attributes&, SymbolTable&) {
   if (!operands[0].quantisation)
     throw UserError("expected a quantised operand, found {}", to_string(operands[0]));
   return {DType::f32, operands[0].shape};
 }
 
-TensorType infer_reinterpret(Types operands, const Attributes& attributes) {
+TensorType infer_reinterpret(Types operands, const Attributes& attributes, SymbolTable&) {
   const QuantisationRef& quantisation = std::get<QuantisationAttrs>(attributes).quantisation;
   if (!is_integer(operands[0].dtype))
     throw UserError("expected integers, found {}", to_string(operands[0]));
@@ -80,7 +80,7 @@ TensorType infer_reinterpret(Types operands, const Attributes& attributes) {
   return {operands[0].dtype, operands[0].shape, quantisation};
 }
 
-TensorType infer_quantize_by(Types operands, const Attributes& attributes) {
+TensorType infer_quantize_by(Types operands, const Attributes& attributes, SymbolTable&) {
   const auto& integers = std::get<IntegerAttrs>(attributes);
   expect_f32(operands[0], "operand");
   const auto [least, greatest] = integer_range(integers.to);
@@ -91,16 +91,16 @@ TensorType infer_quantize_by(Types operands, const Attributes& attributes) {
   return {integers.to, expect_parameters(operands)};
 }
 
-TensorType infer_dequantize_by(Types operands, const Attributes&) {
+TensorType infer_dequantize_by(Types operands, const Attributes&, SymbolTable&) {
   expect_integers(operands[0], "an operand");
   return result_type(DType::f32, expect_parameters(operands));
 }
 
-TensorType infer_choose_scale(Types operands, const Attributes& attributes) {
+TensorType infer_choose_scale(Types operands, const Attributes& attributes, SymbolTable&) {
   return infer_choice(operands, attributes, DType::f32);
 }
 
-TensorType infer_choose_zero_point(Types operands, const Attributes& attributes) {
+TensorType infer_choose_zero_point(Types operands, const Attributes& attributes, SymbolTable&) {
   return infer_choice(operands, attributes, DType::i64);
 }
 

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "algebra/symbols.h"
 #include "ir/attributes.h"
 #include "ir/tensor.h"
 #include "ir/type.h"
@@ -13,7 +14,7 @@ namespace layline::rules {
 using Types = std::span<const TensorType>;
 using Tensors = std::span<const Tensor>;
 
-using InferRule = TensorType(Types operands, const Attributes& attributes);
+using InferRule = TensorType(Types operands, const Attributes& attributes, SymbolTable& symbols);
 using EvaluateRule = Tensor(Tensors operands, const Attributes& attributes,
                             const TensorType& result);
 

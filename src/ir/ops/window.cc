@@ -43,17 +43,21 @@ void expect_sliding(size_t spatial, const Ints& kernel, const Ints& stride, cons
   }
 }
 
-int64_t window_count(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t low,
-                     int64_t high) {
-  const int64_t padded = exact_add(exact_add(in, low), high);
+Dim window_count(const Dim& in, int64_t kernel, int64_t stride, int64_t dilation, int64_t low,
+                 int64_t high, SymbolTable& symbols) {
+  const int64_t padding = exact_add(low, high);
   const int64_t reach = dilated_kernel(kernel, dilation);
+  const int64_t padded = exact_add(in.is_static() ? in.value() : symbols.least(in), padding);
   if (reach > padded)
-    throw UserError("a kernel of {} with dilation {} does not fit a padded axis of {}", kernel,
-                    dilation, padded);
-  return (padded - reach) / stride + 1;
+    throw UserError("a kernel of {} with dilation {} does not fit a padded axis of {}{}", kernel,
+                    dilation, padded,
+                    in.is_static() ? "" : fmt::format(", the least that {} can be", to_string(in)));
+  if (in.is_static()) return (padded - reach) / stride + 1;
+  const Sum room = symbols.expand(in) + Sum::number(padding - reach);
+  return symbols.dim(symbols.quotient(room, stride) + Sum::number(1));
 }
 
-TensorType infer_pool(Types operands, const Attributes& attributes) {
+TensorType infer_pool(Types operands, const Attributes& attributes, SymbolTable& symbols) {
   const PoolAttrs& pool = std::get<PoolAttrs>(attributes);
   const TensorType& x = operands[0];
   expect_float(x);
@@ -69,27 +73,29 @@ TensorType infer_pool(Types operands, const Attributes& attributes) {
           "padding must be smaller than the kernel, found padding {} and {} for a "
           "kernel of {} with dilation {}",
           pool.low[i], pool.high[i], pool.kernel[i], pool.dilation[i]);
-    shape[i + 1] = window_count(static_size(shape[i + 1], "a spatial axis"), pool.kernel[i],
-                                pool.stride[i], pool.dilation[i], pool.low[i], pool.high[i]);
+    shape[i + 1] = window_count(shape[i + 1], pool.kernel[i], pool.stride[i], pool.dilation[i],
+                                pool.low[i], pool.high[i], symbols);
   }
   return result_type(x.dtype, std::move(shape));
 }
 
-TensorType infer_resize(Types operands, const Attributes& attributes) {
+TensorType infer_resize(Types operands, const Attributes& attributes, SymbolTable&) {
   const ResizeAttrs& resize = std::get<ResizeAttrs>(attributes);
   const TensorType& x = operands[0];
   expect_float(x);
   if (x.rank() != 4)
     throw UserError("expected a 4-D channels-last operand, found {}", to_string(x));
-  expect_entries(resize.size, 2, "size");
-  expect_at_least(resize.size, 1, "size");
-  if (resize.step.size() != 2)
-    throw UserError("expected 2 entries in step, found {}", resize.step.size());
+  if (resize.size.size() != 2 || resize.step.size() != 2)
+    throw UserError("expected 2 entries in size and step, found {} and {}", resize.size.size(),
+                    resize.step.size());
   Shape shape = x.shape;
   for (size_t i = 0; i < 2; ++i) {
-    if (static_size(shape[i + 1], "a spatial axis") == 0)
+    if (shape[i + 1].is_zero())
       throw UserError("expected spatial axes with elements, found {}", to_string(x));
-    if (!std::isfinite(resize.step[i]) || resize.step[i] < 0)
+    if (resize.size[i].is_zero())
+      throw UserError("size must be at least 1, found {}", to_string(resize.size[i]));
+    const bool is_ratio = resize.step[i] == ResizeAttrs::kRatio;
+    if (!is_ratio && (!std::isfinite(resize.step[i]) || resize.step[i] < 0))
       throw UserError("step must be finite and not negative, found {}", resize.step[i]);
     shape[i + 1] = resize.size[i];
   }
@@ -157,12 +163,21 @@ Tap bilinear_tap(int64_t i, double step, int64_t in, bool align_corners) {
   return {first, std::min(first + 1, in - 1), coordinate - static_cast<double>(first)};
 }
 
+double resize_step(const ResizeAttrs& attrs, size_t axis, int64_t in, int64_t out) {
+  if (attrs.step[axis] != ResizeAttrs::kRatio) return attrs.step[axis];
+  const auto from = static_cast<double>(in), to = static_cast<double>(out);
+  if (!attrs.align_corners) return from / to;
+  return out > 1 ? (from - 1) / (to - 1) : 0;
+}
+
 std::vector<Tap> taps(const ResizeAttrs& attrs, size_t axis, int64_t in) {
   std::vector<Tap> result;
-  for (int64_t i = 0; i < attrs.size[axis]; ++i)
+  const int64_t out = attrs.size[axis].value();
+  const double step = resize_step(attrs, axis, in, out);
+  for (int64_t i = 0; i < out; ++i)
     result.push_back(attrs.mode == ResizeMode::nearest
-                         ? nearest_tap(i, attrs.step[axis], in)
-                         : bilinear_tap(i, attrs.step[axis], in, attrs.align_corners));
+                         ? nearest_tap(i, step, in)
+                         : bilinear_tap(i, step, in, attrs.align_corners));
   return result;
 }
 

@@ -34,9 +34,9 @@ void expect_sliding(size_t spatial, const Ints& kernel, const Ints& stride, cons
                     const Ints& low, const Ints& high);
 
 /// The windows that fit an axis: floor((in + low + high - dilated kernel) / stride) + 1, at
-/// least 1.
-int64_t window_count(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t low,
-                     int64_t high);
+/// least 1 for every value of the symbols.
+Dim window_count(const Dim& in, int64_t kernel, int64_t stride, int64_t dilation, int64_t low,
+                 int64_t high, SymbolTable& symbols);
 
 /// Three spatial axes, of which the first are units where x has fewer; what a rule that has
 /// checked its operands computes with.

@@ -28,8 +28,9 @@ Value* gelu_tanh(const Builder& build, const Node& node) {
 /// x - max - log(sum(exp(x - max))): the logarithm of a softmax that may be 0 would be infinite.
 Value* log_softmax(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
-  if (!is_static(x->shape())) return nullptr;
-  const AxesAttrs axes{{node.attrs<AxisAttrs>().axis}};
+  const int64_t axis = node.attrs<AxisAttrs>().axis;
+  if (!x->shape()[static_cast<size_t>(axis)].is_static()) return nullptr;
+  const AxesAttrs axes{{axis}};
   x = build.binary(Op::sub, x, build.add(Op::reduce_max, {x}, axes));
   Value* sum = build.add(Op::reduce_sum, {build.add(Op::exp, {x})}, axes);
   return build.binary(Op::sub, x, build.add(Op::log, {sum}));

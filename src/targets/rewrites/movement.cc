@@ -93,6 +93,7 @@ Value* legal_pad(const Builder& build, const Node& node) {
   for (size_t a = 0; a < attrs.low.size(); ++a) {
     const auto axis = static_cast<int64_t>(a);
     if (attrs.low[a] == 0 && attrs.high[a] == 0) continue;
+    if (!x->shape()[a].is_static()) return nullptr;
     const int64_t length = x->shape()[a].value();
     // Runs of consecutive source elements, each one slice.
     std::vector<Value*> parts;
@@ -137,10 +138,11 @@ Value* legal_resize(const Builder& build, const Node& node) {
   const auto& attrs = node.attrs<ResizeAttrs>();
   Value* x = node.operand(0);
   if (attrs.mode != ResizeMode::nearest || x->shape().size() != 4 ||
-      !is_static(node.result()->shape()) || element_count(node.result()->shape()).is_zero())
+      !is_static(node.result()->shape()) || !is_static(x->shape()) ||
+      element_count(node.result()->shape()).is_zero())
     return nullptr;
   for (size_t i = 0; i < 2; ++i) {
-    const int64_t in = x->shape()[i + 1].value(), out = attrs.size[i];
+    const int64_t in = x->shape()[i + 1].value(), out = attrs.size[i].value();
     if (out / std::gcd(in, out) > kMostRepeats) return nullptr;
     // The step may not be the ratio of the sizes, and torch rounds it.
     const Ints sources = nearest_sources(node, i);
@@ -153,7 +155,8 @@ Value* legal_resize(const Builder& build, const Node& node) {
     split.push_back(x->shape()[a]);
     repeated.push_back(x->shape()[a]);
     if (a == 0 || a == 3) continue;
-    const int64_t in = x->shape()[a].value(), out = attrs.size[a - 1], common = std::gcd(in, out);
+    const int64_t in = x->shape()[a].value(), out = attrs.size[a - 1].value();
+    const int64_t common = std::gcd(in, out);
     split.push_back(1);
     repeated.push_back(out / common);
     merged[a] = in * (out / common);

@@ -32,7 +32,7 @@ void preflight(const Graph& graph) {
 /// 64-bit integers are held in 32 bits.
 BoundaryTensor boundary(const std::string& name, const Value* value,
                         const std::vector<int>& dim_order) {
-  BoundaryTensor tensor = describe_boundary(name, value, dim_order);
+  BoundaryTensor tensor = describe_boundary(name, value, dim_order, SymbolTable());
   if (value->dtype() == DType::i64) tensor.dtype = layline::name(DType::i32);
   return tensor;
 }
@@ -51,7 +51,7 @@ Program lower(const std::vector<Graph>& graphs, Report& report) {
   for (const Node* node : graph) {
     if (node->is(Op::constant)) continue;
     find_kernel(node->op())->emit(block, *node);
-    count_moves(*node, report);
+    count_moves(*node, graph.symbol_table(), report);
     ++report.ops;
   }
   Program program = block.finish();

@@ -45,7 +45,7 @@ bool is_legal(const ResizeScale& scale) {
 }  // namespace
 
 std::optional<ResizeScale> resize_scale(const ResizeAttrs& attrs, size_t axis, int64_t in) {
-  const int64_t out = attrs.size[axis];
+  const int64_t out = attrs.size[axis].value();
   // A single output stands at the start of the axis, whatever the step.
   const std::optional<Fraction> step =
       out == 1 && attrs.step[axis] == 0 ? Fraction{1, 1} : simple_fraction(attrs.step[axis], out);

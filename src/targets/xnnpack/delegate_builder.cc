@@ -17,22 +17,30 @@ xnn::Datatype datatype(DType dtype) {
   }
 }
 
-std::vector<uint32_t> dims(const Shape& shape) {
+std::vector<uint32_t> DelegateBuilder::dims(const Shape& shape) const {
   std::vector<uint32_t> result;
-  for (const Dim& dim : shape) result.push_back(static_cast<uint32_t>(dim.value()));
+  for (const Dim& dim : shape)
+    result.push_back(static_cast<uint32_t>(dim.is_static() ? dim.value() : symbols_.greatest(dim)));
   return result;
 }
 
-DelegateBuilder::DelegateBuilder(ConstantPool& constants, std::span<Value* const> inputs,
-                                 std::span<Value* const> outputs)
-    : constants_(constants) {
-  for (const Value* value : inputs) values_[value] = graph_.define_input(describe(value->type()));
-  for (const Value* value : outputs) values_[value] = graph_.define_output(describe(value->type()));
+xnn::Value DelegateBuilder::described(TensorType type) const {
+  for (Dim& dim : type.shape)
+    if (!dim.is_static()) dim = symbols_.greatest(dim);
+  return describe(type);
+}
+
+DelegateBuilder::DelegateBuilder(ConstantPool& constants, const SymbolTable& symbols,
+                                 std::span<Value* const> inputs, std::span<Value* const> outputs)
+    : constants_(constants), symbols_(symbols) {
+  for (const Value* value : inputs) values_[value] = graph_.define_input(described(value->type()));
+  for (const Value* value : outputs)
+    values_[value] = graph_.define_output(described(value->type()));
 }
 
 xnn::ValueId DelegateBuilder::define_constant(const Constant& data, const TensorType& type,
                                               const std::string& name) {
-  xnn::Value value = describe(type);
+  xnn::Value value = described(type);
   value.constant = xnn::Constant{constants_.add(data, name), data.byte_count()};
   return graph_.define_value(std::move(value));
 }
@@ -88,7 +96,7 @@ xnn::ValueId DelegateBuilder::dynamic(const Value* x, int unscaled) {
 }
 
 xnn::ValueId DelegateBuilder::temporary(const TensorType& type) {
-  return graph_.define_value(describe(type));
+  return graph_.define_value(described(type));
 }
 
 }  // namespace layline::xnnpack

@@ -15,13 +15,12 @@
 namespace layline::xnnpack {
 
 xnn::Datatype datatype(DType dtype);
-std::vector<uint32_t> dims(const Shape& shape);
 
 class DelegateBuilder {
  public:
   /// `inputs` and `outputs` become the externals, in that order.
-  DelegateBuilder(ConstantPool& constants, std::span<Value* const> inputs,
-                  std::span<Value* const> outputs);
+  DelegateBuilder(ConstantPool& constants, const SymbolTable& symbols,
+                  std::span<Value* const> inputs, std::span<Value* const> outputs);
 
   /// The XNNPACK value of an operand; a constant is defined when it is first read.
   xnn::ValueId in(const Value* value);
@@ -40,15 +39,21 @@ class DelegateBuilder {
   xnn::ValueId dynamic(const Value* x, int unscaled);
   /// An intermediate that the IR has no value for.
   xnn::ValueId temporary(const TensorType& type);
+  /// The sizes, each at its upper bound.
+  std::vector<uint32_t> dims(const Shape& shape) const;
   void add(xnn::Node node) { graph_.add(std::move(node)); }
 
+  const SymbolTable& symbols() const { return symbols_; }
   const xnn::Graph& graph() const { return graph_; }
 
  private:
+  /// As XNNPACK is told of it: each size at its upper bound.
+  xnn::Value described(TensorType type) const;
   xnn::ValueId define_constant(const Constant& data, const TensorType& type,
                                const std::string& name);
 
   ConstantPool& constants_;
+  const SymbolTable& symbols_;
   xnn::Graph graph_;
   std::unordered_map<const Value*, xnn::ValueId> values_;
   std::unordered_map<const Value*, xnn::ValueId> packed_;

@@ -20,7 +20,6 @@ std::string fits(const Value* value) {
     return fmt::format("XNNPACK has no {} tensors", name(value->dtype()));
   if (value->shape().size() > kMostAxes)
     return fmt::format("{} axes, XNNPACK takes at most {}", value->shape().size(), kMostAxes);
-  if (!is_static(value->shape())) return "the shape is dynamic";
   if (element_count(value->shape()).is_zero()) return "the tensor is empty";
   return {};
 }
@@ -83,8 +82,31 @@ std::string refuse_gelu(const Node& node) {
   return node.attrs<GeluAttrs>().tanh ? "XNNPACK's GELU is the exact one" : "";
 }
 
+/// XNNPACK finds one size of a reshaped tensor by itself.
+bool is_reshapable(const Shape& shape) {
+  return std::ranges::count_if(shape, [](const Dim& dim) { return !dim.is_static(); }) <= 1;
+}
+
+/// The views that a relayout needs before and after its transpose.
+std::vector<Shape> views_of(const Relayout& moved) {
+  if (moved.is_view()) return {moved.target()};
+  if (moved.as_permutation()) return {};
+  std::vector<Shape> views;
+  const auto [factors, permutation] = moved.as_transpose();
+  Shape permuted;
+  for (int factor : permutation) permuted.push_back(factors[static_cast<size_t>(factor)]);
+  if (factors != moved.source()) views.push_back(factors);
+  if (permuted != moved.target()) views.push_back(moved.target());
+  return views;
+}
+
 std::string refuse_relayout(const Node& node) {
   const Relayout& relayout = node.attrs<RelayoutAttrs>().relayout;
+  if (!is_static(relayout.source()))
+    for (const Shape& view : views_of(relayout))
+      if (!is_reshapable(view))
+        return fmt::format("several dynamic sizes meet in a view of {} as {}",
+                           to_string(relayout.source()), to_string(view));
   if (relayout.factors().size() > kMostAxes)
     return fmt::format("a transpose of {} axes, XNNPACK takes at most {}",
                        relayout.factors().size(), kMostAxes);
@@ -92,7 +114,10 @@ std::string refuse_relayout(const Node& node) {
 }
 
 void reshape(DelegateBuilder& delegate, xnn::ValueId from, xnn::ValueId to, const Shape& shape) {
-  delegate.add(xnn::Reshape{from, to, dims(shape)});
+  std::vector<uint32_t> sizes = delegate.dims(shape);
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (!shape[i].is_static()) sizes[i] = 0;  // to be found from the others
+  delegate.add(xnn::Reshape{from, to, std::move(sizes)});
 }
 
 void transpose(DelegateBuilder& delegate, xnn::ValueId from, xnn::ValueId to,
@@ -127,9 +152,13 @@ void relayout(DelegateBuilder& delegate, const Node& node) {
 }
 
 std::string refuse_slice(const Node& node) {
-  return std::ranges::all_of(node.attrs<SliceAttrs>().step, [](int64_t step) { return step == 1; })
-             ? ""
-             : "XNNPACK slices have step 1";
+  const auto& attrs = node.attrs<SliceAttrs>();
+  for (size_t a = 0; a < attrs.size.size(); ++a) {
+    if (attrs.step[a] != 1) return "XNNPACK slices have step 1";
+    if (!attrs.size[a].is_static() && attrs.size[a] != node.operand(0)->shape()[a])
+      return "XNNPACK slices have fixed sizes";
+  }
+  return {};
 }
 
 void slice(DelegateBuilder& delegate, const Node& node) {
@@ -137,7 +166,7 @@ void slice(DelegateBuilder& delegate, const Node& node) {
   delegate.add(xnn::Slice{delegate.in(node.operand(0)),
                           delegate.out(node.result()),
                           {attrs.start.begin(), attrs.start.end()},
-                          dims(attrs.size)});
+                          delegate.dims(attrs.size)});
 }
 
 /// More parts than one node takes become a tree of concatenations.
@@ -159,11 +188,13 @@ void concat(DelegateBuilder& delegate, const Node& node) {
         continue;
       }
       std::vector<xnn::ValueId> ids;
-      int64_t length = 0;
+      Sum sum;
       for (size_t k = i; k < i + count; ++k) {
         ids.push_back(parts[k].id);
-        length += parts[k].length.value();
+        sum = sum + Sum(parts[k].length);
       }
+      // The size that XNNPACK is told is an upper bound.
+      const Dim length = delegate.symbols().range(sum).max;
       TensorType type = node.result()->type();
       type.shape[static_cast<size_t>(axis)] = length;
       const xnn::ValueId id = delegate.temporary(type);
@@ -366,8 +397,10 @@ std::string refuse_resize(const Node& node) {
   const auto& attrs = node.attrs<ResizeAttrs>();
   if (attrs.mode != ResizeMode::bilinear) return "XNNPACK resizes bilinearly only";
   for (size_t i = 0; i < attrs.size.size(); ++i) {
-    const auto in = static_cast<double>(node.operand(0)->shape()[i + 1].value());
-    if (!attrs.align_corners && attrs.step[i] * static_cast<double>(attrs.size[i]) != in)
+    const Dim from = node.operand(0)->shape()[i + 1];
+    if (!from.is_static() || !attrs.size[i].is_static()) return "XNNPACK resizes to fixed sizes";
+    const auto in = static_cast<double>(from.value());
+    if (!attrs.align_corners && attrs.step[i] * static_cast<double>(attrs.size[i].value()) != in)
       return "the scale factor differs from the ratio of the sizes, which XNNPACK uses";
   }
   return {};
@@ -376,7 +409,7 @@ std::string refuse_resize(const Node& node) {
 void resize(DelegateBuilder& delegate, const Node& node) {
   const auto& attrs = node.attrs<ResizeAttrs>();
   delegate.add(xnn::ResizeBilinear{
-      delegate.in(node.operand(0)), delegate.out(node.result()), pair(attrs.size),
+      delegate.in(node.operand(0)), delegate.out(node.result()), pair(static_dims(attrs.size)),
       attrs.align_corners ? xnn::ResizeMode::kAlignCorners : xnn::ResizeMode::kHalfPixel});
 }
 

@@ -69,12 +69,11 @@ Value* where(const Builder& build, const Node& node) {
   const Shape& result = node.result()->shape();
   if (const std::optional<bool> truth = known_truth(condition))
     return build.expand(*truth ? yes : no, result);
-  if (!computes(yes->dtype()) || !is_static(result) || (constant_of(yes) && constant_of(no)))
-    return nullptr;
+  if (!computes(yes->dtype()) || (constant_of(yes) && constant_of(no))) return nullptr;
   constexpr int64_t kMuchSmaller = 4;
-  if (!constant_of(condition) &&
-      element_count(condition->shape()).value() > element_count(result).value() / kMuchSmaller)
-    return nullptr;
+  const auto repeats = divide(element_count(result), element_count(condition->shape()));
+  const bool is_small = repeats && (!repeats->is_static() || repeats->value() >= kMuchSmaller);
+  if (!constant_of(condition) && !is_small) return nullptr;
   auto is_unsafe = [](const Value* value) { return !constant_of(value) && may_be_nan(value); };
   if (is_unsafe(yes) || is_unsafe(no)) return nullptr;
   auto is_filled = [](const Value* value, double with) {
@@ -102,9 +101,16 @@ Value* reciprocal(const Builder& build, const Node& node) {
 Value* expand(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
   const Shape& to = node.result()->shape();
-  if (!computes(x->dtype()) || !is_static(to)) return nullptr;
+  if (!computes(x->dtype())) return nullptr;
   Shape from(to.size() - x->shape().size(), Dim(1));
   from.insert(from.end(), x->shape().begin(), x->shape().end());
+  if (!is_static(to) && to.size() <= rewrites::kMostAxes) {
+    // Without views, in which several dynamic sizes may meet.
+    Shape ones;
+    for (size_t a = 0; a < to.size(); ++a) ones.push_back(from[a] == to[a] ? Dim(1) : to[a]);
+    if (!is_static(ones)) return nullptr;
+    return build.binary(Op::mul, x, build.constant(filled(x->dtype(), ones, 1)));
+  }
   // Neighbouring axes of one kind are one axis, so that six are enough.
   Shape operand, ones, result;
   bool previous_expanded = false;
@@ -120,6 +126,7 @@ Value* expand(const Builder& build, const Node& node) {
     (expanded ? ones : operand).back() = result.back();
     previous_expanded = expanded;
   }
+  if (!is_static(ones)) return nullptr;
   Value* y =
       build.binary(Op::mul, build.view(x, operand), build.constant(filled(x->dtype(), ones, 1)));
   return build.view(y, to);
@@ -147,12 +154,17 @@ std::vector<Run> runs(const Shape& shape, const Ints& axes) {
   return result;
 }
 
+/// A sum multiplies by the length, and a pool has it as its size.
+bool has_fixed_length(const Run& run) { return run.length.is_static(); }
+
 template <typename ReduceRun>
-Value* reduce(const Builder& build, const Node& node, ReduceRun reduce_run) {
+Value* reduce(const Builder& build, const Node& node, bool (*can_reduce)(const Run&),
+              ReduceRun reduce_run) {
   Value* x = node.operand(0);
-  if (!computes(x->dtype()) || !is_static(x->shape()) || element_count(x->shape()).is_zero())
-    return nullptr;
+  if (!computes(x->dtype()) || element_count(x->shape()).is_zero()) return nullptr;
   Shape shape = x->shape();
+  for (const Run& run : runs(shape, node.attrs<AxesAttrs>().axes))
+    if (!can_reduce(run)) return nullptr;
   for (const Run& original : runs(x->shape(), node.attrs<AxesAttrs>().axes)) {
     const Run run = {original.first, original.last, product_of(shape, 0, original.first),
                      original.length, original.inner};
@@ -186,7 +198,7 @@ Value* mean_of_run(const Builder& build, Value* x, const Run& run) {
     return build.add(Op::reduce_mean, {build.view(value, {run.outer, length, 1, inner})},
                      AxesAttrs{{1, 2}});
   };
-  if (!run.inner.is_one()) return pool(x, run.length, run.inner);
+  if (!run.inner.is_one() || !run.length.is_static()) return pool(x, run.length, run.inner);
   const int64_t length = run.length.value();
   const int64_t width = largest_divisor(length, kMostWeights);
   if (width < length) x = pool(x, length / width, width);
@@ -194,11 +206,13 @@ Value* mean_of_run(const Builder& build, Value* x, const Run& run) {
 }
 
 Value* reduce_mean(const Builder& build, const Node& node) {
-  return reduce(build, node, [&](Value* x, const Run& run) { return mean_of_run(build, x, run); });
+  return reduce(
+      build, node, [](const Run&) { return true; },
+      [&](Value* x, const Run& run) { return mean_of_run(build, x, run); });
 }
 
 Value* reduce_sum(const Builder& build, const Node& node) {
-  return reduce(build, node, [&](Value* x, const Run& run) {
+  return reduce(build, node, has_fixed_length, [&](Value* x, const Run& run) {
     if (run.inner.is_one() && run.length.value() <= kMostWeights)
       return weighted_sum(build, x, run.outer, run.length.value(), 1);
     return build.binary(Op::mul, mean_of_run(build, x, run),
@@ -217,11 +231,12 @@ Value* max_of_run(const Builder& build, Value* x, const Run& run) {
 }
 
 Value* reduce_max(const Builder& build, const Node& node) {
-  return reduce(build, node, [&](Value* x, const Run& run) { return max_of_run(build, x, run); });
+  return reduce(build, node, has_fixed_length,
+                [&](Value* x, const Run& run) { return max_of_run(build, x, run); });
 }
 
 Value* reduce_min(const Builder& build, const Node& node) {
-  return reduce(build, node, [&](Value* x, const Run& run) {
+  return reduce(build, node, has_fixed_length, [&](Value* x, const Run& run) {
     return build.add(Op::neg, {max_of_run(build, build.add(Op::neg, {x}), run)});
   });
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "ir/bounds.h"
 #include "pte/arena.h"
 #include "pte/io_names.h"
 #include "targets/kernel_calls.h"
@@ -25,23 +26,12 @@ void preflight(const Partition& partition) {
     if (part.delegated) continue;
     const Node& node = *part.nodes[0];
     const std::string why = kernel_refusal(node);
-    const bool dynamic = !is_static(node.result()->shape());
-    if (why.empty() && !dynamic) continue;
+    if (why.empty()) continue;
     const auto refused = std::ranges::find(partition.refused, &node, &Partition::Refused::node);
     problems += fmt::format("{}{} at {}: {}, and not delegated: {}", problems.empty() ? "" : "; ",
-                            name(node.op()), describe(node),
-                            dynamic ? "dynamic shapes are not supported yet" : why, refused->why);
+                            name(node.op()), describe(node), why, refused->why);
   }
   if (!problems.empty()) throw UserError("cannot run in ExecuTorch: {}", problems);
-}
-
-void check_static(const Graph& graph) {
-  for (const GraphInput& input : graph.inputs())
-    if (input.value && !is_static(input.value->shape()))
-      throw UserError(
-          "input `{}` is {}: dynamic shapes are not supported yet; export the model "
-          "without dynamic_shapes",
-          input.name, to_string(input.value->type()));
 }
 
 class Lowering {
@@ -53,16 +43,15 @@ class Lowering {
         report_(report),
         graph_(graph),
         constants_(constants),
-        method_(constants, graph.name()) {}
+        method_(constants, graph.symbol_table(), graph.name()) {}
 
   pte::Method run() {
-    check_static(graph_);
     const Partition parts = partition(graph_, delegate_);
     preflight(parts);
     define_inputs();
     for (const Part& part : parts.parts) {
       for (const Node* node : part.nodes) {
-        count_moves(*node, report_);
+        count_moves(*node, graph_.symbol_table(), report_);
         ++report_.ops;
       }
       part.delegated ? delegate(part) : kernel(part, parts);
@@ -81,9 +70,9 @@ class Lowering {
         method_.method().inputs.push_back(method_.method().add(fixed_value(input.fixed)));
         continue;
       }
-      method_.method().inputs.push_back(
-          method_.define_boundary(input.value, input.dim_order, pte::Unplanned{}));
-      report_.inputs.push_back(describe_boundary(input.name, input.value, input.dim_order));
+      method_.method().inputs.push_back(method_.define_input(input.value, input.dim_order));
+      report_.inputs.push_back(
+          describe_boundary(input.name, input.value, input.dim_order, graph_.symbol_table()));
     }
   }
 
@@ -105,7 +94,8 @@ class Lowering {
         continue;
       }
       method_.method().outputs.push_back(method_.bytes(output.value));
-      report_.outputs.push_back(describe_boundary(output.name, output.value, output.dim_order));
+      report_.outputs.push_back(
+          describe_boundary(output.name, output.value, output.dim_order, graph_.symbol_table()));
     }
   }
 
@@ -121,7 +111,7 @@ class Lowering {
   }
 
   void delegate(const Part& part) {
-    DelegateBuilder builder(constants_, part.inputs, part.outputs);
+    DelegateBuilder builder(constants_, graph_.symbol_table(), part.inputs, part.outputs);
     for (const Node* node : part.nodes) find_kernel(node->op())->emit(builder, *node);
     std::vector<pte::ValueId> arguments;
     for (const Value* input : part.inputs) arguments.push_back(method_.bytes(input));
@@ -146,7 +136,7 @@ class Lowering {
         method_.define_view(node.result(), node.operand(0)))
       return;
     define_result(node.result());
-    find_portable_kernel(node.op())->emit(method_, node);
+    method_.compute(node.result(), [&] { find_portable_kernel(node.op())->emit(method_, node); });
     const auto refused = std::ranges::find(parts.refused, &node, &Partition::Refused::node);
     const std::string why =
         refused == parts.refused.end() ? "not worth a delegate of its own" : refused->why;
@@ -181,6 +171,15 @@ pte::MethodIoNames io_names(const Graph& graph) {
   pte::MethodIoNames names{graph.name(), {}, {}};
   for (const GraphInput& input : graph.inputs()) names.inputs.push_back(input.name);
   for (const GraphOutput& output : graph.outputs()) names.outputs.push_back(output.name);
+  for (const Symbol& symbol : graph.symbols())
+    names.symbols.push_back({symbol.name, symbol.min, symbol.max, to_string(symbol.formula)});
+  if (names.symbols.empty()) return names;
+  for (const GraphInput& input : graph.inputs()) {
+    std::vector<std::string>& sizes = names.input_shapes.emplace_back();
+    if (input.value == nullptr) continue;
+    for (const Dim& dim : logical_shape(input.value->shape(), input.dim_order))
+      sizes.push_back(to_string(dim));
+  }
   return names;
 }
 
@@ -194,6 +193,11 @@ pte::Program lower(const std::vector<Graph>& graphs, Report& report, bool delega
     program.methods.push_back(Lowering(constants, program, report, graph, delegate).run());
     names.push_back(io_names(graph));
     report.methods.push_back(graph.name());
+    for (size_t i = 0; i < graph.symbols().size(); ++i) {
+      const Symbol& symbol = graph.symbols()[i];
+      report.symbols.push_back({graph.name(), fmt::format("s{}", i + 1), symbol.name,
+                                to_string(symbol.formula), symbol.min, symbol.max});
+    }
   }
   report.constant_bytes = static_cast<int64_t>(constants.byte_count());
   std::move(constants).write_to(program);

@@ -23,10 +23,11 @@ Cost softmax_cost(const Node& node, const LoopOrder& order, const MoveCosts& mov
 }
 
 /// What it costs more to copy `shape` in runs from `axis` inwards than in one piece.
-Cost run_cost(const RunCosts& runs, const Shape& shape, size_t axis, DType dtype) {
+Cost run_cost(const MoveCosts& moves, const RunCosts& runs, const Shape& shape, size_t axis,
+              DType dtype) {
   const auto element = static_cast<int64_t>(byte_size(dtype));
-  const int64_t run = product(std::span(shape).subspan(axis)).coefficient() * element;
-  const int64_t bytes = element_count(shape).coefficient() * element;
+  const int64_t run = moves.size(product(std::span(shape).subspan(axis))) * element;
+  const int64_t bytes = moves.size(element_count(shape)) * element;
   return {std::max<int64_t>(runs.copy_ps(bytes, run) - runs.copy_ps(bytes, bytes), 0), 0, 0, 0};
 }
 
@@ -34,7 +35,7 @@ Cost concat_cost(const Node& node, const LoopOrder& order, const MoveCosts& move
   const auto axis = static_cast<size_t>(std::get<AxisAttrs>(order.attributes).axis);
   Cost cost;
   for (const Relayout& part : order.operands)
-    cost += run_cost(moves.concat, part.target(), axis, node.result()->dtype());
+    cost += run_cost(moves, moves.concat, part.target(), axis, node.result()->dtype());
   return cost;
 }
 
@@ -43,7 +44,7 @@ Cost slice_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves
   const Shape& whole = order.operands[0].target();
   for (size_t axis = attrs.start.size(); axis-- > 0;)
     if (attrs.size[axis] != whole[axis])
-      return run_cost(moves.slice, order.result.target(), axis, node.result()->dtype());
+      return run_cost(moves, moves.slice, order.result.target(), axis, node.result()->dtype());
   return {};
 }
 

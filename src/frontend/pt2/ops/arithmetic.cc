@@ -107,19 +107,17 @@ template <bool upper>
 void triangle(Call& call) {
   Value* x = call.tensor("self");
   const size_t rank = x->shape().size();
-  if (rank < 2 || !is_static(x->shape())) call.fail("takes no {}", to_string(x->type()));
-  const Dim rows = x->shape()[rank - 2], columns = x->shape()[rank - 1];
+  if (rank < 2) call.fail("takes no {}", to_string(x->type()));
   const int64_t diagonal = call.integer("diagonal", 0);
-  constexpr int64_t kMostElements = 1 << 28;
-  if (const auto elements = checked_mul(rows.value(), columns.value());
-      !elements || *elements > kMostElements)
-    call.fail("a mask of {} by {} is too large", rows.value(), columns.value());
-  Tensor keep({DType::boolean, {rows, columns}});
-  for (int64_t i = 0; i < rows.value(); ++i)
-    for (int64_t j = 0; j < columns.value(); ++j)
-      keep.set_int(i * columns.value() + j, upper ? j - i >= diagonal : j - i <= diagonal);
-  Value* mask = call.constant(
-      Constant::owned(DType::boolean, {rows, columns}, {keep.bytes().begin(), keep.bytes().end()}));
+  const Shape matrix(x->shape().end() - 2, x->shape().end());
+  Value* mask = call.front_of_constant(matrix, [&](const Shape& whole) {
+    Tensor keep({DType::boolean, whole});
+    const int64_t rows = whole[0].value(), columns = whole[1].value();
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j)
+        keep.set_int(i * columns + j, upper ? j - i >= diagonal : j - i <= diagonal);
+    return Constant::owned(DType::boolean, whole, {keep.bytes().begin(), keep.bytes().end()});
+  });
   call.result(call.add(Op::where, {mask, x, call.scalar(x->dtype(), 0)}));
 }
 

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <limits>
 
-#include "base/checked.h"
 #include "frontend/pt2/ops/rules.h"
 #include "ir/finite.h"
 #include "ir/tensor.h"
@@ -13,8 +12,6 @@ namespace {
 /// Finite, so that a row without any key gives no NaN, and small enough for exp to give 0.
 double lowest(DType dtype) { return dtype == DType::f16 ? -65504.0 : -1e30; }
 
-constexpr int64_t kMostMaskElements = 1 << 28;
-
 /// What to add to the scores, and what to multiply the probabilities with: a query that may look at
 /// no key gets zeros from torch. Constant masks make constants of both.
 struct Mask {
@@ -24,17 +21,14 @@ struct Mask {
 
 /// Query i sees keys 0 to i.
 Mask causal(const Call& call, DType dtype, const Dim& queries, const Dim& keys) {
-  if (!queries.is_static() || !keys.is_static())
-    call.fail("causal attention over a dynamic length is not supported");
-  const auto elements = checked_mul(queries.value(), keys.value());
-  if (!elements || *elements > kMostMaskElements)
-    call.fail("a causal mask of {} by {} is too large", queries.value(), keys.value());
-  Tensor mask({dtype, {queries, keys}});
-  for (int64_t i = 0; i < queries.value(); ++i)
-    for (int64_t j = i + 1; j < keys.value(); ++j) mask.set(i * keys.value() + j, lowest(dtype));
-  return {call.constant(
-              Constant::owned(dtype, {queries, keys}, {mask.bytes().begin(), mask.bytes().end()})),
-          nullptr};
+  Value* addend = call.front_of_constant({queries, keys}, [&](const Shape& whole) {
+    Tensor mask({dtype, whole});
+    const int64_t rows = whole[0].value(), columns = whole[1].value();
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = i + 1; j < columns; ++j) mask.set(i * columns + j, lowest(dtype));
+    return Constant::owned(dtype, whole, {mask.bytes().begin(), mask.bytes().end()});
+  });
+  return {addend, nullptr};
 }
 
 Mask given(const Call& call, Value* mask, DType dtype) {

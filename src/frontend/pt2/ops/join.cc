@@ -117,13 +117,6 @@ void block_diag(Call& call) {
   call.result(call.concat(std::move(rows), 0));
 }
 
-/// The length of an axis that is about to be cut.
-int64_t static_length(Call& call, Value* x, int64_t axis) {
-  const Dim length = x->shape()[static_cast<size_t>(axis)];
-  if (!length.is_static()) call.fail("cuts a dynamic axis, which is not supported");
-  return length.value();
-}
-
 int64_t axis_of(Call& call, Value* x) {
   if (x->shape().empty()) call.fail("takes no 0-d tensors");
   return call.axis("dim", 0, x->type().rank());
@@ -141,7 +134,7 @@ void diff(Call& call) {
     parts.insert(parts.begin(), call.convert(before, dtype));
   if (Value* after = call.optional_tensor("append")) parts.push_back(call.convert(after, dtype));
   if (parts.size() > 1) x = call.concat(std::move(parts), axis);
-  const int64_t length = static_length(call, x, axis);
+  const int64_t length = call.static_length(x, axis);
   const Op subtract = dtype == DType::boolean ? Op::logical_xor : Op::sub;
   for (int64_t i = 1; i <= std::min(call.integer("n", 1), length); ++i) {
     const int64_t left = length - i;
@@ -155,20 +148,27 @@ void slice(Call& call) {
   const int64_t axis = axis_of(call, x);
   const int64_t step = call.integer("step", 1);
   if (step < 1) call.fail("the step is {}", step);
-  const Dim whole = x->shape()[static_cast<size_t>(axis)];
-  const int64_t start_given = call.integer("start", 0);
-  const int64_t end_given = call.integer("end", std::numeric_limits<int64_t>::max());
-  if (!whole.is_static() && start_given == 0 && end_given == std::numeric_limits<int64_t>::max() &&
-      step == 1)
-    return call.view_result(x, "self");
-  const int64_t length = static_length(call, x, axis);
-  auto place = [length](int64_t index) {
-    return std::clamp<int64_t>(index < 0 ? index + length : index, 0, length);
+  SymbolTable& symbols = call.symbols();
+  const Sum length = symbols.expand(x->shape()[static_cast<size_t>(axis)]);
+  // Counted from the end if negative, and never outside.
+  auto place = [&](std::string_view argument, const Sum& otherwise) {
+    if (!call.has(argument)) return otherwise;
+    Sum index = call.expression(argument);
+    if (index == Sum::number(std::numeric_limits<int64_t>::max())) return length;
+    const auto [least, greatest] = symbols.range(index);
+    if (greatest < 0)
+      index = index + length;
+    else if (least < 0)
+      call.fail("`{}` may count from either end", argument);
+    return symbols.minimum({symbols.maximum({index, Sum()}), length});
   };
-  const int64_t start = place(start_given);
-  const int64_t end = std::max(start, place(end_given));
-  call.view_result(
-      call.slice(x, axis, start, (end - start) / step + ((end - start) % step != 0), step), "self");
+  const Sum start = place("start", Sum());
+  const Sum end = symbols.maximum({start, place("end", length)});
+  if (!start.is_number())
+    call.fail("begins at {}, which is dynamic; layline slices from a fixed place",
+              to_string(start));
+  const Sum size = symbols.quotient(end - start + Sum::number(step - 1), step);
+  call.view_result(call.slice(x, axis, start.constant(), symbols.dim(size), step), "self");
 }
 
 Value* without_axis(Call& call, Value* x, int64_t axis) {
@@ -180,28 +180,31 @@ Value* without_axis(Call& call, Value* x, int64_t axis) {
 void select(Call& call) {
   Value* x = call.tensor("self");
   const int64_t axis = axis_of(call, x);
-  const int64_t length = static_length(call, x, axis);
   int64_t index = call.integer("index");
-  if (index < 0) index += length;
-  if (index < 0 || index >= length) call.fail("selects element {} of {}", index, length);
+  if (index < 0) index += call.static_length(x, axis);
+  const Dim length = x->shape()[static_cast<size_t>(axis)];
+  if (index < 0 || index >= call.symbols().least(length))
+    call.fail("selects element {} of {}", index, to_string(length));
   call.view_result(without_axis(call, call.slice(x, axis, index, 1), axis), "self");
 }
 
 void narrow(Call& call) {
   Value* x = call.tensor("self");
   const int64_t axis = axis_of(call, x);
-  const int64_t whole = static_length(call, x, axis);
+  const Dim whole = x->shape()[static_cast<size_t>(axis)];
   int64_t start = call.integer("start");
-  if (start < 0) start += whole;
-  const int64_t length = call.integer("length");
-  if (start < 0 || length < 0 || length > whole - start)
-    call.fail("takes {} elements from {} of {}", length, start, whole);
-  call.view_result(call.slice(x, axis, start, length), "self");
+  if (start < 0) start += call.static_length(x, axis);
+  SymbolTable& symbols = call.symbols();
+  const Sum length = call.expression("length");
+  if (start < 0 || symbols.range(length).min < 0 ||
+      symbols.range(symbols.expand(whole) - length - Sum::number(start)).min < 0)
+    call.fail("takes {} elements from {} of {}", to_string(length), start, to_string(whole));
+  call.view_result(call.slice(x, axis, start, symbols.dim(length)), "self");
 }
 
 void cut(Call& call, Value* x, int64_t axis, const Ints& sizes) {
   int64_t start = 0;
-  const int64_t length = static_length(call, x, axis);
+  const int64_t length = call.static_length(x, axis);
   for (int64_t size : sizes) {
     if (size < 0 || size > length - start)
       call.fail("cuts {} elements from {} of {}", size, start, length);
@@ -214,7 +217,7 @@ void cut(Call& call, Value* x, int64_t axis, const Ints& sizes) {
 void split_into(Call& call, int64_t size) {
   Value* x = call.tensor("self");
   const int64_t axis = axis_of(call, x);
-  const int64_t length = static_length(call, x, axis);
+  const int64_t length = call.static_length(x, axis);
   if (size < 0 || (size == 0 && length > 0)) call.fail("splits into pieces of {}", size);
   Ints sizes;
   for (int64_t start = 0; start < length; start += size)
@@ -234,7 +237,7 @@ void chunk(Call& call) {
   Value* x = call.tensor("self");
   const int64_t chunks = call.integer("chunks");
   if (chunks < 1) call.fail("splits into {} chunks", chunks);
-  const int64_t length = static_length(call, x, axis_of(call, x));
+  const int64_t length = call.static_length(x, axis_of(call, x));
   split_into(call, (length + chunks - 1) / chunks);
 }
 
@@ -243,7 +246,7 @@ void tensor_split_sections(Call& call) {
   Value* x = call.tensor("self");
   const int64_t axis = axis_of(call, x);
   const int64_t sections = call.integer("sections");
-  const int64_t length = static_length(call, x, axis);
+  const int64_t length = call.static_length(x, axis);
   if (sections < 1 || static_cast<size_t>(sections) != call.output_count())
     call.fail("splits into {} sections", sections);
   Ints sizes;
@@ -255,7 +258,7 @@ void tensor_split_sections(Call& call) {
 void tensor_split_indices(Call& call) {
   Value* x = call.tensor("self");
   const int64_t axis = axis_of(call, x);
-  const int64_t length = static_length(call, x, axis);
+  const int64_t length = call.static_length(x, axis);
   Ints sizes;
   int64_t start = 0;
   for (int64_t index : call.ints("indices", {})) {
@@ -270,7 +273,7 @@ void tensor_split_indices(Call& call) {
 void unbind(Call& call) {
   Value* x = call.tensor("self");
   const int64_t axis = axis_of(call, x);
-  for (int64_t i = 0; i < static_length(call, x, axis); ++i)
+  for (int64_t i = 0; i < call.static_length(x, axis); ++i)
     call.view_result(without_axis(call, call.slice(x, axis, i, 1), axis), "self");
 }
 

@@ -18,11 +18,11 @@ Value* pad(Call& call, PadMode mode, double value) {
     const int64_t crop_low = std::max<int64_t>(0, -pairs[2 * i]);
     const int64_t crop_high = std::max<int64_t>(0, -pairs[2 * i + 1]);
     if (crop_low > 0 || crop_high > 0) {
-      const Dim length = x->shape()[axis];
-      if (!length.is_static() || crop_low > length.value() || crop_high > length.value() - crop_low)
-        call.fail("crops {} and {} of {}", crop_low, crop_high, to_string(length));
-      x = call.slice(x, static_cast<int64_t>(axis), crop_low,
-                     length.value() - crop_low - crop_high);
+      const Sum left =
+          call.symbols().expand(x->shape()[axis]) - Sum::number(crop_low) - Sum::number(crop_high);
+      if (call.symbols().range(left).min < 0)
+        call.fail("crops {} and {} of {}", crop_low, crop_high, to_string(x->shape()[axis]));
+      x = call.slice(x, static_cast<int64_t>(axis), crop_low, call.symbols().dim(left));
     }
     attrs.low[axis] = std::max<int64_t>(0, pairs[2 * i]);
     attrs.high[axis] = std::max<int64_t>(0, pairs[2 * i + 1]);

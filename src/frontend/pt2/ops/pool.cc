@@ -12,7 +12,7 @@ struct Input {
   Value* x;  // channels-last, batched
   bool batched;
   size_t spatial;
-  int64_t length(size_t axis) const { return x->shape()[axis + 1].value(); }
+  Dim length(size_t axis) const { return x->shape()[axis + 1]; }
 };
 
 Input input(Call& call, size_t spatial) {
@@ -26,8 +26,6 @@ Input input(Call& call, size_t spatial) {
     with_batch.insert(with_batch.begin(), Dim(1));
     x = call.view(x, with_batch);
   }
-  for (size_t i = 2; i < x->shape().size(); ++i)
-    if (!x->shape()[i].is_static()) call.fail("pooling over a dynamic axis is not supported");
   return {call.to_channels_last(x), batched, spatial};
 }
 
@@ -70,21 +68,22 @@ PoolAttrs window(Call& call, size_t spatial) {
 
 /// ceil_mode: enough padding behind for a last, partial window, which must start inside the input
 /// or the padding before it (torch drops it otherwise).
-void extend_for_ceil_mode(const Input& given, PoolAttrs& attrs) {
+void extend_for_ceil_mode(Call& call, const Input& given, PoolAttrs& attrs) {
   for (size_t i = 0; i < given.spatial; ++i) {
+    const int64_t length = call.static_length(given.x, static_cast<int64_t>(i) + 1);
     const int64_t extent = attrs.dilation[i] * (attrs.kernel[i] - 1) + 1;
-    const int64_t free = given.length(i) + attrs.low[i] + attrs.high[i] - extent;
+    const int64_t free = length + attrs.low[i] + attrs.high[i] - extent;
     int64_t windows = (free + attrs.stride[i] - 1) / attrs.stride[i] + 1;
-    if ((windows - 1) * attrs.stride[i] >= given.length(i) + attrs.low[i]) --windows;
-    attrs.high[i] = std::max(
-        attrs.high[i], (windows - 1) * attrs.stride[i] + extent - given.length(i) - attrs.low[i]);
+    if ((windows - 1) * attrs.stride[i] >= length + attrs.low[i]) --windows;
+    attrs.high[i] =
+        std::max(attrs.high[i], (windows - 1) * attrs.stride[i] + extent - length - attrs.low[i]);
   }
 }
 
 void max_pool(Call& call, size_t spatial) {
   const Input given = input(call, spatial);
   PoolAttrs attrs = window(call, spatial);
-  if (call.flag("ceil_mode", false)) extend_for_ceil_mode(given, attrs);
+  if (call.flag("ceil_mode", false)) extend_for_ceil_mode(call, given, attrs);
   finish(call, given, call.add(Op::max_pool, {given.x}, std::move(attrs)));
 }
 
@@ -105,7 +104,7 @@ void avg_pool(Call& call, size_t spatial) {
   Input given = input(call, spatial);
   PoolAttrs attrs = window(call, spatial);
   const Ints padding = attrs.low;
-  if (call.flag("ceil_mode", false)) extend_for_ceil_mode(given, attrs);
+  if (call.flag("ceil_mode", false)) extend_for_ceil_mode(call, given, attrs);
   const bool fixed_divisor = call.has("divisor_override");
   if (fixed_divisor && any_positive(attrs.high)) {
     // Every window is divided by the same number, so what lies outside is simply zeros.
@@ -158,7 +157,7 @@ std::optional<int64_t> common_stride(const std::vector<Window>& windows) {
 /// One axis at a time: a mean of means over windows of equal height is the mean over the window,
 /// and so is a maximum of maxima.
 Value* adaptive_axis(Call& call, Op op, Value* x, size_t axis, size_t spatial, int64_t out) {
-  const auto windows = adaptive_windows(x->shape()[axis + 1].value(), out);
+  const auto windows = adaptive_windows(call.static_length(x, static_cast<int64_t>(axis) + 1), out);
   auto pool = [&](Value* part, int64_t length, int64_t stride) {
     PoolAttrs attrs;
     attrs.kernel = attrs.stride = attrs.dilation = Ints(spatial, 1);
@@ -183,9 +182,9 @@ void adaptive_pool(Call& call, Op op, size_t spatial) {
   bool to_one = true;
   for (size_t i = 0; i < spatial; ++i) {
     const Shape recorded = call.recorded().shape;
-    if (sizes[i] < 1 || given.length(i) < 1 || recorded.size() < spatial ||
+    if (sizes[i] < 1 || given.length(i).is_zero() || recorded.size() < spatial ||
         recorded[recorded.size() - spatial + i] != Dim(sizes[i]))
-      call.fail("cannot pool {} elements to {}", given.length(i), sizes[i]);
+      call.fail("cannot pool {} elements to {}", to_string(given.length(i)), sizes[i]);
     to_one = to_one && sizes[i] == 1;
   }
   Value* y = given.x;
@@ -198,7 +197,8 @@ void adaptive_pool(Call& call, Op op, size_t spatial) {
     whole.dilation = Ints(spatial, 1);
     whole.low = whole.high = Ints(spatial, 0);
     for (size_t i = 0; i < spatial; ++i) {
-      const auto windows = adaptive_windows(given.length(i), sizes[i]);
+      const auto windows =
+          adaptive_windows(call.static_length(given.x, static_cast<int64_t>(i) + 1), sizes[i]);
       whole.kernel.push_back(windows[0].length);
       whole.stride.push_back(common_stride(windows).value_or(0));
     }

@@ -57,15 +57,13 @@ Moments moments(Call& call) {
   const double correction =
       call.has("unbiased") ? (call.flag("unbiased", true) ? 1 : 0) : call.number("correction", 1);
   double count = 1;
-  for (int64_t axis : axes.axes) {
-    const Dim length = x->shape()[static_cast<size_t>(axis)];
-    if (!length.is_static()) call.fail("over a dynamic axis is not supported");
-    count *= static_cast<double>(length.value());
-  }
+  for (int64_t axis : axes.axes)
+    if (correction != 0) count *= static_cast<double>(call.static_length(x, axis));
   Value* mean = call.add(Op::reduce_mean, {x}, axes);
   Value* squares = call.add(Op::square, {call.binary(Op::sub, x, mean)});
   Value* variance = call.add(Op::reduce_mean, {squares}, axes);
-  return {mean, times(call, variance, count / std::max(0.0, count - correction))};
+  return {mean,
+          times(call, variance, correction == 0 ? 1 : count / std::max(0.0, count - correction))};
 }
 
 Value* deviation(const Call& call, Value* variance, bool root) {

@@ -40,13 +40,18 @@ ResizeAttrs attributes(Call& call, const Shape& source, ResizeMode mode) {
   const Shape result = with_rows(call, call.recorded().shape);
   for (size_t i = 0; i < 2; ++i) {
     const Dim from = source[i + 2], to = result[i + 2];
-    if (!from.is_static() || !to.is_static()) call.fail("resizing a dynamic axis is not supported");
-    const auto in = static_cast<double>(from.value()), out = static_cast<double>(to.value());
-    attrs.size.push_back(to.value());
+    attrs.size.push_back(to);
+    const bool given = scales[i] && *scales[i] > 0 && !attrs.align_corners;
+    if (!given && (!from.is_static() || !to.is_static())) {
+      attrs.step.push_back(ResizeAttrs::kRatio);
+      continue;
+    }
+    const auto in = static_cast<double>(from.coefficient());
+    const auto out = static_cast<double>(to.coefficient());
     if (attrs.align_corners)
       attrs.step.push_back(out > 1 ? (in - 1) / (out - 1) : 0);
     else
-      attrs.step.push_back(scales[i] && *scales[i] > 0 ? 1 / *scales[i] : in / out);
+      attrs.step.push_back(given ? 1 / *scales[i] : in / out);
   }
   return attrs;
 }
@@ -101,8 +106,10 @@ void resize_cubic(Call& call, std::string_view self) {
   Value* x = image(call, self);
   const ResizeAttrs attrs = attributes(call, x->shape(), ResizeMode::bilinear);
   for (size_t axis : {1, 0}) {
-    Value* matrix = cubic_matrix(call, x->dtype(), x->shape()[3].value(), attrs.size[axis],
-                                 attrs.step[axis], attrs.align_corners);
+    const int64_t in = call.static_length(x, 3);
+    if (!attrs.size[axis].is_static()) call.fail("to a dynamic size is not supported");
+    Value* matrix = cubic_matrix(call, x->dtype(), in, attrs.size[axis].value(), attrs.step[axis],
+                                 attrs.align_corners);
     x = call.permute(call.add(Op::linear, {x, matrix}, LinearAttrs{}), kSwap);
   }
   call.result(x);
