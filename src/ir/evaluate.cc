@@ -119,7 +119,18 @@ Tensor tensor_of(const Constant& constant) {
   return Tensor({constant.dtype(), constant.shape()}, constant.bytes());
 }
 
-std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs) {
+Tensor in_memory(const GraphInput& state, Tensor tensor) {
+  if (!state.relaid) return tensor;
+  return evaluate_op(Op::relayout, std::span(&tensor, 1), RelayoutAttrs{*state.relaid});
+}
+
+Tensor in_model(const GraphInput& state, Tensor tensor) {
+  if (!state.relaid) return tensor;
+  return evaluate_op(Op::relayout, std::span(&tensor, 1), RelayoutAttrs{state.relaid->inverse()});
+}
+
+std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs,
+                             const Observer& observe) {
   Live live;
   Binding binding;
   size_t given = 0;
@@ -134,7 +145,9 @@ std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs)
   for (const Node* node : graph) {
     std::vector<Tensor> operands;
     for (const Value* operand : node->operands()) operands.push_back(live.use(operand));
-    live.add(node->result(), evaluate_bound(*node, operands, binding));
+    Tensor result = evaluate_bound(*node, operands, binding);
+    if (observe) observe(*node, result);
+    live.add(node->result(), std::move(result));
   }
 
   std::vector<Tensor> outputs;

@@ -45,9 +45,17 @@ Text boundary_text(const BoundaryTensor& tensor) {
   return json::object({{"name", json::string(tensor.name)},
                        {"dtype", json::string(tensor.dtype)},
                        {"shape", json::list_of(tensor.shape, dim_text)},
-                       {"dim_order", json::list_of(tensor.dim_order, [](int d) {
-                          return json::number(int64_t{d});
-                        })}});
+                       {"dim_order", json::list_of(tensor.dim_order,
+                                                   [](int d) { return json::number(int64_t{d}); })},
+                       {"method", json::string(tensor.method)}});
+}
+
+Text state_text(const StateTensor& state) {
+  return json::object({{"name", json::string(state.name)},
+                       {"dtype", json::string(state.dtype)},
+                       {"shape", json::list_of(state.shape, dim_text)},
+                       {"bytes", json::number(state.bytes)},
+                       {"methods", strings(state.methods)}});
 }
 
 Text moves_text(const Moves& moves) {
@@ -75,9 +83,11 @@ std::string to_json(const Report& report) {
                                       {"copy", moves_text(report.copies)}})},
               {"inputs", json::list_of(report.inputs, boundary_text)},
               {"outputs", json::list_of(report.outputs, boundary_text)},
+              {"states", json::list_of(report.states, state_text)},
               {"memory", json::object({{"arena_bytes", json::number(report.arena_bytes)},
                                        {"arena_lower_bound_bytes",
                                         json::number(report.arena_lower_bound_bytes)},
+                                       {"state_bytes", json::number(report.state_bytes)},
                                        {"constant_bytes", json::number(report.constant_bytes)}})},
               {"kernels", strings(report.kernels)},
               {"backends", strings(report.backends)},

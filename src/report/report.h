@@ -43,6 +43,16 @@ struct BoundaryTensor {
   std::string dtype;
   std::vector<std::string> shape;  // logical; symbols by name
   std::vector<int> dim_order;
+  std::string method;
+};
+
+/// A buffer that the model changes and that keeps its value between runs.
+struct StateTensor {
+  std::string name;
+  std::string dtype;
+  std::vector<std::string> shape;  // as it lies in memory
+  int64_t bytes = 0;
+  std::vector<std::string> methods;  // that share it
 };
 
 struct PassTime {
@@ -60,8 +70,10 @@ struct Report {
   std::vector<PortableOp> portable_ops;
   Permutes permutes;
   std::vector<BoundaryTensor> inputs, outputs;
+  std::vector<StateTensor> states;
   int64_t arena_bytes = 0;
   int64_t arena_lower_bound_bytes = 0;
+  int64_t state_bytes = 0;
   int64_t constant_bytes = 0;
   Moves slices, concats, copies;
   std::vector<std::string> kernels;  // operators the program needs outside delegates

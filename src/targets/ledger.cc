@@ -17,9 +17,9 @@ std::vector<std::string> neighbours(const Node& node) {
 
 }  // namespace
 
-BoundaryTensor describe_boundary(const std::string& name, const Value* value,
-                                 const std::vector<int>& dim_order) {
-  BoundaryTensor tensor{name, std::string(layline::name(value->dtype())), {}, dim_order};
+BoundaryTensor describe_boundary(const std::string& method, const std::string& name,
+                                 const Value* value, const std::vector<int>& dim_order) {
+  BoundaryTensor tensor{name, std::string(layline::name(value->dtype())), {}, dim_order, method};
   tensor.shape.resize(dim_order.size());
   for (size_t i = 0; i < dim_order.size(); ++i)
     tensor.shape[static_cast<size_t>(dim_order[i])] = to_string(value->shape()[i]);

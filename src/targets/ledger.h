@@ -9,8 +9,8 @@
 
 namespace layline {
 
-BoundaryTensor describe_boundary(const std::string& name, const Value* value,
-                                 const std::vector<int>& dim_order);
+BoundaryTensor describe_boundary(const std::string& method, const std::string& name,
+                                 const Value* value, const std::vector<int>& dim_order);
 
 /// Counts what a node of the final graph moves.
 void count_moves(const Node& node, Report& report);

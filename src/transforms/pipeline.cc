@@ -84,7 +84,9 @@ class Run {
     for (const Pass& pass : kPasses) report_.passes.push_back({pass.name});
     seen_.fill(-1);
     verify(graph);
-    if (options.validate) validator_.emplace(graph);
+    if (options.validate)
+      validator_.emplace(
+          graph, options.validation_inputs.empty() ? probes(graph) : options.validation_inputs);
   }
 
   PipelineReport run() {
@@ -117,6 +119,7 @@ class Run {
       report.rewrites += context.rewrites();
       if (context.certificate()) report_.certificate = context.certificate();
       ++report.runs;
+      report.changes += changed;
     }
     if (changed) {
       ++version_;
@@ -128,7 +131,7 @@ class Run {
     return changed;
   }
 
-  void check(const Pass& pass) const {
+  void check(const Pass& pass) {
     try {
       verify(graph_);
     } catch (const InternalError& error) {

@@ -53,7 +53,15 @@ void expect_outputs(const pte::Program& program, const std::string& method,
                     const std::filesystem::path& folder, double tolerance) {
   MemorySink sink;
   write_program(program, sink);
-  LoadedProgram loaded = LoadedProgram::from_bytes(sink.bytes(), "the fixture", method);
+  LoadedProgram loaded = LoadedProgram::from_bytes(sink.bytes(), "the fixture", {method});
+  if (!std::filesystem::exists(folder / "step_0")) return expect_step(loaded, folder, tolerance);
+  for (int step = 0; std::filesystem::exists(folder / fmt::format("step_{}", step)); ++step) {
+    SCOPED_TRACE(fmt::format("step {}", step));
+    expect_step(loaded, folder / fmt::format("step_{}", step), tolerance);
+  }
+}
+
+void expect_step(LoadedProgram& loaded, const std::filesystem::path& folder, double tolerance) {
   std::vector<HostTensor> inputs(loaded.inputs().size());
   for (size_t i = 0; i < inputs.size(); ++i)
     if (loaded.inputs()[i].kind == IoKind::tensor)
@@ -65,6 +73,14 @@ void expect_outputs(const pte::Program& program, const std::string& method,
     if (!saved) continue;
     SCOPED_TRACE(fmt::format("output {} ({})", i, loaded.outputs()[i].name));
     expect_close(outputs[i], read_tensor((folder / fmt::format("output_{}.npy", i)).string()),
+                 tolerance);
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto changed = folder / fmt::format("changed_{}.npy", i);
+    if (loaded.inputs()[i].kind != IoKind::tensor) continue;
+    SCOPED_TRACE(fmt::format("input {} after the run", i));
+    expect_close(loaded.get_input(i),
+                 std::filesystem::exists(changed) ? read_tensor(changed.string()) : inputs[i],
                  tolerance);
   }
 }

@@ -6,14 +6,19 @@
 #include <vector>
 
 #include "pte/program.h"
+#include "runtime/program.h"
 
 namespace layline {
 
 /// Names of the fixtures, without ".pt2", sorted.
 std::vector<std::string> all_fixtures();
 
-/// Runs a method on input_K.npy of `folder` and compares with output_K.npy: floats within
-/// `tolerance` of the largest value of the output, everything else exactly.
+/// Runs a loaded method on input_K.npy of `folder` and compares with output_K.npy: floats within
+/// `tolerance` of the largest value of the output, everything else exactly. Inputs are as they were
+/// after the run, or as changed_K.npy has them.
+void expect_step(LoadedProgram& loaded, const std::filesystem::path& folder, double tolerance);
+
+/// The same for a method of a program: once, or for each folder step_0, step_1... that there is.
 void expect_outputs(const pte::Program& program, const std::string& method,
                     const std::filesystem::path& folder, double tolerance);
 

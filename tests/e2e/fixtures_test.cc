@@ -16,8 +16,6 @@ namespace {
 const std::map<std::string, std::string> kRefused = {
     {"dynamic_batch", "dynamic shapes are not supported yet"},
     {"dynamic_image", "must be static, found s1; export the model with a fixed size there"},
-    {"mutable_buffer",
-     "changes the buffer `total` in place; mutable buffers are not supported yet"},
 };
 
 double tolerance(const std::string& fixture) {

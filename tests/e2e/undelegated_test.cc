@@ -15,7 +15,6 @@ namespace {
 const std::map<std::string, std::string> kRefused = {
     {"dynamic_batch", "dynamic shapes are not supported yet"},
     {"dynamic_image", "must be static"},
-    {"mutable_buffer", "mutable buffers are not supported yet"},
 };
 
 class Undelegated : public testing::TestWithParam<std::string> {};

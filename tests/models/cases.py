@@ -15,20 +15,23 @@ class Case:
     dynamic_shapes: object = None
     dtype: torch.dtype = torch.float32
     operators: tuple = field(default=())
+    steps: int = 0
 
 
-def case(name, inputs, also=(), dynamic_shapes=None, dtype=torch.float32, expect=""):
+def case(name, inputs, also=(), dynamic_shapes=None, dtype=torch.float32, expect="", steps=0):
     """Registers a module class as fixture `name`.
 
     inputs: a function that returns the tuple of inputs, called with torch seeded.
     also:   further variants to write, "channels_last" or "decomposed", as NAME.VARIANT.
     expect: ATen ops, separated by spaces, that the exported graph must contain, so that a fixture
             cannot silently stop testing what it was written for.
+    steps:  how often to run the model, for one that remembers; `inputs` then gives a function that
+            gives the inputs of each step, or is itself that function.
     """
 
     def register(model):
         assert name not in CASES, name
-        CASES[name] = Case(model, inputs, also, dynamic_shapes, dtype, tuple(expect.split()))
+        CASES[name] = Case(model, inputs, also, dynamic_shapes, dtype, tuple(expect.split()), steps)
         return model
 
     return register

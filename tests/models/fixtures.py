@@ -17,11 +17,13 @@ import attention
 import bad_models
 import export
 import layers
+import llama
 import networks
 import npu
 import operands
 import sequences
 import shapes
+import states
 import yardstick
 from cases import CASES
 
@@ -30,10 +32,14 @@ def write_variant(path, name, case, variant):
     export.seed(name)
     model = export.randomise(case.make_model()).eval().to(case.dtype)
     inputs = case.make_inputs()
+    make_inputs = case.make_inputs
+    if callable(inputs):
+        make_inputs, inputs = inputs, inputs()
+    steps = [inputs, *(make_inputs() for _ in range(1, case.steps))] if case.steps else None
     if variant == "channels_last":
         model, inputs = export.channels_last(model), export.channels_last(inputs)
     decomposed = variant == "decomposed"
-    return export.save(path, model, inputs, decomposed, case.dynamic_shapes, samples=False)
+    return export.save(path, model, inputs, decomposed, case.dynamic_shapes, False, steps)
 
 
 def write_case(directory, name, show_ops):
@@ -55,7 +61,7 @@ def main():
     parser.add_argument("directory", type=Path)
     parser.add_argument("names", nargs="*", help="all fixtures unless given")
     arguments = parser.parse_args()
-    special = {**networks.ARCHIVES, **bad_models.ARCHIVES}
+    special = {**networks.ARCHIVES, **llama.ARCHIVES, **bad_models.ARCHIVES}
     names = [*CASES, *special]
     if arguments.list:
         print(*names, sep="\n")

@@ -39,8 +39,9 @@ Report sample() {
   report.portable_ops = {{"argmax", 2, "XNNPACK has no such kernel"}};
   report.permutes = {2,  3,  1,    1,
                      96, 96, true, {{"permute_3", "[1,2,3,4]", 96, {"conv", "output"}}}};
-  report.inputs = {{"x", "f32", {"s0", "3", "2*s1"}, {0, 2, 1}}};
-  report.outputs = {{"y", "i64", {}, {}}};
+  report.inputs = {{"x", "f32", {"s0", "3", "2*s1"}, {0, 2, 1}, "forward"}};
+  report.outputs = {{"y", "i64", {}, {}, "forward"}};
+  report.states = {{"cache", "f32", {"2", "4"}, 32, {"prefill", "decode"}}};
   report.arena_bytes = 100;
   report.arena_lower_bound_bytes = 90;
   report.constant_bytes = 80;
@@ -56,10 +57,10 @@ Report sample() {
 
 TEST_F(ReportTest, HasTheKeysOfTheContract) {
   const element report = parse(to_json(sample()));
-  EXPECT_EQ(keys(report), (std::vector<std::string>{"version", "model", "target", "compile_ms",
-                                                    "ops", "delegates", "portable_ops", "permutes",
-                                                    "moves", "inputs", "outputs", "memory",
-                                                    "kernels", "backends", "methods", "passes"}));
+  EXPECT_EQ(keys(report), (std::vector<std::string>{
+                              "version", "model", "target", "compile_ms", "ops", "delegates",
+                              "portable_ops", "permutes", "moves", "inputs", "outputs", "states",
+                              "memory", "kernels", "backends", "methods", "passes"}));
   EXPECT_EQ(keys(report["portable_ops"].at(0)), (std::vector<std::string>{"op", "count", "why"}));
   EXPECT_EQ(keys(report["permutes"]),
             (std::vector<std::string>{"source", "implied", "absorbed", "final", "bytes",
@@ -68,10 +69,13 @@ TEST_F(ReportTest, HasTheKeysOfTheContract) {
             (std::vector<std::string>{"node", "shape", "bytes", "forced_by"}));
   for (const char* side : {"inputs", "outputs"}) {
     EXPECT_EQ(keys(report[side].at(0)),
-              (std::vector<std::string>{"name", "dtype", "shape", "dim_order"}));
+              (std::vector<std::string>{"name", "dtype", "shape", "dim_order", "method"}));
   }
   EXPECT_EQ(keys(report["memory"]),
-            (std::vector<std::string>{"arena_bytes", "arena_lower_bound_bytes", "constant_bytes"}));
+            (std::vector<std::string>{"arena_bytes", "arena_lower_bound_bytes", "state_bytes",
+                                      "constant_bytes"}));
+  EXPECT_EQ(keys(report["states"].at(0)),
+            (std::vector<std::string>{"name", "dtype", "shape", "bytes", "methods"}));
   EXPECT_EQ(keys(report["moves"]), (std::vector<std::string>{"slice", "concat", "copy"}));
   EXPECT_EQ(keys(report["moves"]["copy"]), (std::vector<std::string>{"count", "bytes"}));
 }
