@@ -16,6 +16,7 @@ void add_run_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_tune_command(CLI::App& app);
 void add_explain_command(CLI::App& app);
+void add_verify_command(CLI::App& app);
 
 /// The `NAME=VALUE` that some options take.
 struct Assignment {

@@ -92,6 +92,7 @@ int dispatch(int argc, char** argv) {
       "  layline run model.pte --input x=image.npy   # runs it, shows its outputs\n"
       "  layline bench model.pte other.pte           # which one is faster?\n"
       "  layline explain model.pt2                   # why is each permute there?\n"
+      "  layline verify model.pt2                    # is every pass right?\n"
       "\n"
       "'layline COMMAND --help' explains a command.");
   add_compile_command(app);
@@ -99,6 +100,7 @@ int dispatch(int argc, char** argv) {
   add_bench_command(app);
   add_tune_command(app);
   add_explain_command(app);
+  add_verify_command(app);
   refuse_empty_values(app);
   try {
     app.parse(argc, argv);

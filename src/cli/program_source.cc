@@ -32,8 +32,8 @@ ProgramSource::ProgramSource(std::string path) : path_(std::move(path)) {
 }
 
 LoadedProgram ProgramSource::load(const std::string& method) const {
-  if (!compiled_) return LoadedProgram::from_file(path_, method);
-  return LoadedProgram::from_bytes(*compiled_, path_, method);
+  if (!compiled_) return LoadedProgram::from_file(path_, {method});
+  return LoadedProgram::from_bytes(*compiled_, path_, {method});
 }
 
 }  // namespace layline

@@ -31,6 +31,7 @@ struct RunArguments {
   std::vector<std::string> inputs;
   std::string output_dir;
   unsigned threads = 0;
+  int64_t steps = 0;  // 0: one run, nothing stacked
 };
 
 size_t find_input(const std::vector<IoInfo>& inputs, const std::string& name) {
@@ -86,6 +87,35 @@ std::vector<HostTensor> gather_inputs(const LoadedProgram& program,
   return tensors;
 }
 
+/// What a step gets of an input: its own part of a file that holds one for each step, or the whole.
+HostTensor part_of_step(const IoInfo& input, const HostTensor& given, int64_t step, int64_t steps) {
+  if (steps == 0 || given.shape.size() != input.shape.size() + 1) return given;
+  if (given.shape[0] != steps)
+    throw UserError("--input {}: the file holds {} steps, --steps is {}", input.name,
+                    given.shape[0], steps);
+  HostTensor part{given.dtype, {given.shape.begin() + 1, given.shape.end()}, {}};
+  const auto size = static_cast<std::ptrdiff_t>(given.bytes.size()) / steps;
+  part.bytes.assign(given.bytes.begin() + step * size, given.bytes.begin() + (step + 1) * size);
+  return part;
+}
+
+/// The outputs of all steps, stacked along a new leading axis.
+void stack(std::vector<HostTensor>& all, std::vector<HostTensor> step, int64_t steps,
+           const std::vector<IoInfo>& outputs) {
+  if (all.empty()) {
+    all = std::move(step);
+    for (HostTensor& output : all) output.shape.insert(output.shape.begin(), steps);
+    return;
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!std::equal(step[i].shape.begin(), step[i].shape.end(), all[i].shape.begin() + 1,
+                    all[i].shape.end()))
+      throw UserError("output `{}` changes its shape from step to step: run them one by one",
+                      outputs[i].name);
+    all[i].bytes.insert(all[i].bytes.end(), step[i].bytes.begin(), step[i].bytes.end());
+  }
+}
+
 /// `min -1.2, max 3.4, mean 0.5`, NaNs left out and counted.
 std::string statistics(const Tensor& tensor) {
   double low = std::numeric_limits<double>::infinity();
@@ -120,15 +150,24 @@ void run_program(const RunArguments& arguments) {
   const ProgramSource source(arguments.program);
   LoadedProgram program = source.load(arguments.method);
   std::string log;
-  program.set_inputs(gather_inputs(program, arguments.inputs, log));
-
-  const auto start = std::chrono::steady_clock::now();
-  program.execute();
-  const std::chrono::duration<double, std::milli> elapsed =
-      std::chrono::steady_clock::now() - start;
+  const std::vector<HostTensor> inputs = gather_inputs(program, arguments.inputs, log);
+  std::vector<HostTensor> outputs;
+  std::chrono::duration<double, std::milli> elapsed{0};
+  for (int64_t step = 0; step < std::max<int64_t>(arguments.steps, 1); ++step) {
+    std::vector<HostTensor> given;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      given.push_back(part_of_step(program.inputs()[i], inputs[i], step, arguments.steps));
+    program.set_inputs(given);
+    const auto start = std::chrono::steady_clock::now();
+    program.execute();
+    elapsed += std::chrono::steady_clock::now() - start;
+    if (arguments.steps == 0)
+      outputs = program.get_outputs();
+    else
+      stack(outputs, program.get_outputs(), arguments.steps, program.outputs());
+  }
 
   if (!arguments.output_dir.empty()) create_directory(arguments.output_dir);
-  std::vector<HostTensor> outputs = program.get_outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const IoInfo& info = program.outputs()[i];
     if (info.kind == IoKind::none || info.kind == IoKind::string) {
@@ -153,7 +192,7 @@ void run_program(const RunArguments& arguments) {
 void add_run_command(CLI::App& app) {
   const auto arguments = std::make_shared<RunArguments>();
   CLI::App* command =
-      app.add_subcommand("run", "Run a program once on the ExecuTorch runtime")->group("Commands");
+      app.add_subcommand("run", "Run a program on the ExecuTorch runtime")->group("Commands");
   command
       ->add_option("PROGRAM", arguments->program,
                    "A .pte file, or a model, which is compiled in memory")
@@ -171,6 +210,12 @@ void add_run_command(CLI::App& app) {
       ->option_text("DIR");
   command->add_option("--method", arguments->method, "The method to run; without it, forward")
       ->option_text("NAME");
+  command
+      ->add_option("--steps", arguments->steps,
+                   "Run N times; states go on from run to run. An input file may hold one tensor\n"
+                   "for each step, stacked along a new first axis; outputs are stacked so")
+      ->option_text("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 32));
   command->add_option("--threads", arguments->threads, "Without it, one per core")
       ->option_text("N")
       ->check(CLI::Range(1u, std::numeric_limits<unsigned>::max()));

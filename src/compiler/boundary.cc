@@ -30,10 +30,22 @@ OriginRef boundary_origin(const std::string& name) {
   return std::make_shared<const Origin>(Origin{name, "", ""});
 }
 
+/// An argument that the model changes is written in the order in which it is read.
+void reorder_write(Graph& graph, size_t input, const std::vector<int>& before) {
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    const GraphOutput output = graph.outputs()[i];
+    if (output.writes != input) continue;
+    const std::vector<int>& order = graph.inputs()[input].dim_order;
+    Value* value =
+        reordered(Builder(graph, boundary_origin(output.name)), output.value, before, order);
+    graph.set_output(i, value, order);
+  }
+}
+
 bool order_input(Graph& graph, const BoundaryOrder& wanted) {
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const GraphInput input = graph.inputs()[i];
-    if (input.name != wanted.name) continue;
+    if (input.name != wanted.name || input.is_state()) continue;
     if (input.value == nullptr) throw UserError("the input `{}` is not a tensor", wanted.name);
     const std::vector<int> order = dim_order(wanted, input.dim_order.size());
     Value* stored = graph.reorder_input(i, order);
@@ -42,6 +54,7 @@ bool order_input(Graph& graph, const BoundaryOrder& wanted) {
         reordered(Builder(graph, boundary_origin(input.name)), stored, order, input.dim_order);
     graph.set_insertion_point(nullptr);
     graph.replace_all_uses(input.value, as_before);
+    reorder_write(graph, i, input.dim_order);
     return true;
   }
   return false;
@@ -50,7 +63,7 @@ bool order_input(Graph& graph, const BoundaryOrder& wanted) {
 bool order_output(Graph& graph, const BoundaryOrder& wanted) {
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     const GraphOutput output = graph.outputs()[i];
-    if (output.name != wanted.name) continue;
+    if (output.name != wanted.name || output.writes) continue;
     if (output.value == nullptr) throw UserError("the output `{}` is not a tensor", wanted.name);
     const std::vector<int> order = dim_order(wanted, output.dim_order.size());
     Value* value = reordered(Builder(graph, boundary_origin(output.name)), output.value,
@@ -71,9 +84,9 @@ void apply_orders(std::vector<Graph>& graphs, const std::vector<BoundaryOrder>& 
     std::vector<std::string> known;
     for (const Graph& graph : graphs) {
       if (what == "input")
-        for (const GraphInput& input : graph.inputs()) known.push_back(input.name);
+        for (const GraphInput& input : arguments(graph)) known.push_back(input.name);
       else
-        for (const GraphOutput& output : graph.outputs()) known.push_back(output.name);
+        for (const GraphOutput& output : results(graph)) known.push_back(output.name);
     }
     throw UserError("there is no {} `{}`; there are {}", what, wanted.name, fmt::join(known, ", "));
   }
@@ -83,9 +96,19 @@ void apply_orders(std::vector<Graph>& graphs, const std::vector<BoundaryOrder>& 
 
 void name_boundary(Graph& graph) {
   std::vector<std::string> inputs, outputs;
-  for (const GraphInput& input : graph.inputs()) inputs.push_back(input.name);
-  for (const GraphOutput& output : graph.outputs()) outputs.push_back(output.name);
-  graph.rename_boundary(pte::make_io_names(inputs), pte::make_io_names(outputs));
+  for (const GraphInput& input : arguments(graph)) inputs.push_back(input.name);
+  for (const GraphOutput& output : results(graph)) outputs.push_back(output.name);
+  inputs = pte::make_io_names(inputs);
+  outputs = pte::make_io_names(outputs);
+  // States keep their names, which are not the caller's; a write has that of what is written.
+  for (size_t i = 0; i < graph.inputs().size(); ++i)
+    if (graph.inputs()[i].is_state())
+      inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(i), graph.inputs()[i].name);
+  for (size_t i = 0; i < graph.outputs().size(); ++i)
+    if (graph.outputs()[i].writes)
+      outputs.insert(outputs.begin() + static_cast<std::ptrdiff_t>(i),
+                     inputs[*graph.outputs()[i].writes]);
+  graph.rename_boundary(std::move(inputs), std::move(outputs));
 }
 
 void order_boundary(std::vector<Graph>& graphs, const std::vector<BoundaryOrder>& inputs,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <map>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
@@ -30,25 +31,37 @@ bool moves_data(const Node& node) {
   return node.is(Op::relayout) && !node.attrs<RelayoutAttrs>().relayout.is_view();
 }
 
-/// The graphs of a model, and how many permutes it makes itself.
-std::vector<Graph> load(const std::string& path, int64_t& permutes_in_model) {
+LoadedModel import_model(const std::string& path) {
   const auto file = MappedFile::open(path);
   const std::string_view bytes(reinterpret_cast<const char*>(file->bytes().data()),
                                file->bytes().size());
-  std::vector<Graph> graphs;
+  LoadedModel model;
   if (bytes.starts_with(kZipMagic) || path.ends_with(".pt2")) {
-    for (pt2::ImportedMethod& method : pt2::import_archive(path)) {
-      graphs.push_back(std::move(method.graph));
-      permutes_in_model += method.permutes_in_model;
+    for (pt2::ImportedMethod& method : pt2::import_archive(file)) {
+      model.methods.push_back(std::move(method.graph));
+      model.permutes += method.permutes_in_model;
     }
-    return graphs;
+    return model;
   }
   // A flatbuffer's file identifier stands at byte 4.
   if (bytes.size() > 8 && bytes.substr(4, 4) == kTosaMagic)
     throw UserError("'{}' is a compiled TOSA program, which Arm's tools read", path);
-  graphs.push_back(parse_graph(bytes, path));
-  for (const Node* node : graphs[0]) permutes_in_model += moves_data(*node);
-  return graphs;
+  model.methods = parse_graphs(bytes, path);
+  for (const Graph& graph : model.methods)
+    for (const Node* node : graph) model.permutes += moves_data(*node);
+  return model;
+}
+
+/// Methods that share a state must find it in one order, and each is placed by itself.
+void pin_shared_states(std::vector<Graph>& graphs) {
+  std::map<std::string, int> methods;
+  for (const Graph& graph : graphs)
+    for (const GraphInput& input : graph.inputs())
+      if (input.is_state()) ++methods[input.name];
+  for (Graph& graph : graphs)
+    for (size_t i = 0; i < graph.inputs().size(); ++i)
+      if (graph.inputs()[i].is_state() && methods.at(graph.inputs()[i].name) > 1)
+        graph.pin_state(i);
 }
 
 std::string text_of(const std::vector<Graph>& graphs) {
@@ -124,15 +137,9 @@ void add_xnnpack_nodes(const Graph& graph, const CompileOptions& options,
   const xnnpack::Partition partition = xnnpack::partition(graph, delegates(options));
   for (const xnnpack::Part& part : partition.parts) {
     for (const Node* node : part.nodes) {
-      std::string where = "runs in an XNNPACK delegate";
-      if (!part.delegated) {
-        const auto refused =
-            std::ranges::find(partition.refused, node, &xnnpack::Partition::Refused::node);
-        where = fmt::format(
-            "runs on a kernel outside delegates: {}",
-            refused == partition.refused.end() ? "not worth a delegate of its own" : refused->why);
-      }
-      nodes.push_back(final_node(*node, std::move(where)));
+      nodes.push_back(final_node(
+          *node, part.delegated ? "runs in an XNNPACK delegate"
+                                : fmt::format("runs on a kernel outside delegates: {}", part.why)));
     }
   }
 }
@@ -189,6 +196,25 @@ std::vector<std::string> stages() {
   return names;
 }
 
+LoadedModel load_model(const std::string& path, const CompileOptions& options) {
+  LoadedModel model = import_model(path);
+  for (Graph& graph : model.methods) name_boundary(graph);
+  order_boundary(model.methods, options.input_orders, options.output_orders);
+  pin_shared_states(model.methods);
+  return model;
+}
+
+PipelineOptions pipeline_options(const CompileOptions& options) {
+  PipelineOptions pipeline;
+  pipeline.target = find_target(options.target).rules(options);
+  pipeline.disabled = options.disabled_passes;
+  std::erase(pipeline.disabled, kDelegate);
+  pipeline.validate = options.verify;
+  pipeline.explain = options.explain;
+  if (options.emit && options.emit != kImportStage) pipeline.stop_after = options.emit;
+  return pipeline;
+}
+
 Compiled compile(const std::string& model, const CompileOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   const Target& target = find_target(options.target);
@@ -198,24 +224,16 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
   compiled.report.target = options.target;
 
   Permutes& permutes = compiled.report.permutes;
-  std::vector<Graph> graphs = load(model, permutes.source);
-  for (Graph& graph : graphs) name_boundary(graph);
-  for (const Graph& graph : graphs) target.check(graph);
-  order_boundary(graphs, options.input_orders, options.output_orders);
+  LoadedModel loaded = load_model(model, options);
+  permutes.source = loaded.permutes;
+  std::vector<Graph>& graphs = loaded.methods;
   for (const Graph& graph : graphs)
     for (const Node* node : graph) permutes.implied += moves_data(*node);
   permutes.implied -= permutes.source;
 
-  PipelineOptions pipeline;
-  pipeline.target = target.rules(options);
-  pipeline.disabled = options.disabled_passes;
-  std::erase(pipeline.disabled, kDelegate);
-  pipeline.validate = options.verify;
-  pipeline.explain = options.explain;
-  const bool stop_at_import = options.emit == kImportStage;
-  if (options.emit && !stop_at_import) pipeline.stop_after = options.emit;
+  const PipelineOptions pipeline = pipeline_options(options);
   for (Graph& graph : graphs) {
-    if (stop_at_import) break;
+    if (options.emit == kImportStage) break;
     PipelineReport passes = run_pipeline(graph, pipeline);
     add_passes(compiled, passes);
   }

@@ -51,11 +51,23 @@ struct Compiled {
   std::vector<Certificate> certificates;  // one for each method, unless placement is disabled
 };
 
+/// A model as it was written, one graph for each method.
+struct LoadedModel {
+  std::vector<Graph> methods;
+  int64_t permutes = 0;  // that it makes itself
+};
+
+/// Reads a .pt2 archive or graphs in text form; inputs and outputs get the names and the orders in
+/// which the caller knows them. Throws UserError.
+LoadedModel load_model(const std::string& path, const CompileOptions& options);
+
+PipelineOptions pipeline_options(const CompileOptions& options);
+
 /// Reads a .pt2 archive or a graph in text form and compiles it. Throws UserError.
 Compiled compile(const std::string& model, const CompileOptions& options);
 
-/// What CompileOptions::disabled_passes may name: each pass, and "delegate", without which everything runs
-/// on the runtime's own kernels.
+/// What CompileOptions::disabled_passes may name: each pass, and "delegate", without which
+/// everything runs on the runtime's own kernels.
 std::vector<std::string> disableable();
 /// Writes the program, in the format of its target.
 void write_program(const Compiled& compiled, ByteSink& sink);

@@ -141,7 +141,18 @@ Tensor tensor_of(const Value* constant) {
   return Tensor(constant->type(), data->bytes());
 }
 
-std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs) {
+Tensor in_memory(const GraphInput& state, Tensor tensor) {
+  if (!state.relaid) return tensor;
+  return evaluate_op(Op::relayout, std::span(&tensor, 1), RelayoutAttrs{*state.relaid});
+}
+
+Tensor in_model(const GraphInput& state, Tensor tensor) {
+  if (!state.relaid) return tensor;
+  return evaluate_op(Op::relayout, std::span(&tensor, 1), RelayoutAttrs{state.relaid->inverse()});
+}
+
+std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs,
+                             const Observer& observe) {
   const auto wanted = std::ranges::count_if(
       graph.inputs(), [](const GraphInput& input) { return input.value != nullptr; });
   if (static_cast<size_t>(wanted) != inputs.size())
@@ -155,7 +166,9 @@ std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs)
   for (const Node* node : graph) {
     std::vector<Tensor> operands;
     for (const Value* operand : node->operands()) operands.push_back(live.use(operand));
-    live.add(node->result(), evaluate_bound(*node, operands, sizes));
+    Tensor result = evaluate_bound(*node, operands, sizes);
+    if (observe) observe(*node, result);
+    live.add(node->result(), std::move(result));
   }
 
   std::vector<Tensor> outputs;

@@ -1,6 +1,7 @@
 // The reference evaluator: what a graph means. Slow and obvious; every pass is tested against it.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -9,10 +10,13 @@
 
 namespace layline {
 
-/// The outputs of the graph that are not fixed. `inputs` has one tensor for each input that is not
-/// fixed, in order, of the value's shape (that is, after its dim_order); they give the symbols of
-/// the graph their values. Throws UserError, naming the node, for data that an op does not take.
-std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs);
+/// The outputs of the graph that are not fixed, writes among them. `inputs` has one tensor for each
+/// input that is not fixed, states among them, in order, of the value's shape (that is, after its
+/// dim_order); they give the symbols of the graph their values. Throws UserError, naming the node,
+/// for data that an op does not take. `observe` is shown the result of every node, in order.
+using Observer = std::function<void(const Node& node, const Tensor& result)>;
+std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs,
+                             const Observer& observe = {});
 
 /// The result of one node. Its attributes must be static.
 Tensor evaluate_node(const Node& node, std::span<const Tensor> operands);
@@ -21,5 +25,9 @@ Tensor evaluate_op(Op op, std::span<const Tensor> operands, const Attributes& at
 Tensor tensor_of(const Constant& constant);
 /// The same of a value that is a constant, with its quantisation.
 Tensor tensor_of(const Value* constant);
+
+/// A state as it lies in memory, from its shape in the model, and back.
+Tensor in_memory(const GraphInput& state, Tensor tensor);
+Tensor in_model(const GraphInput& state, Tensor tensor);
 
 }  // namespace layline

@@ -42,6 +42,102 @@ bool is_finite_along(const Constant& constant, const Shape& shape, const Ints& a
   return true;
 }
 
+/// What an op's operands must be for its result to have a property that finite constants have.
+enum class Step {
+  holds,           // whatever they are
+  if_first_holds,  // the first has the property
+  if_all_hold,
+  unknown,
+};
+
+struct Property {
+  bool of_inputs;  // whether inputs of the graph are taken to have it
+  Step (*step)(Op op);
+};
+
+/// Finite: of networks on finite weights and inputs.
+Step finite_step(Op op) {
+  switch (op) {
+    case Op::linear:
+    case Op::matmul:
+    case Op::conv:
+    case Op::sigmoid:
+    case Op::tanh:
+    case Op::softmax:
+    case Op::normalize:
+      return Step::holds;
+    case Op::gather:
+      return Step::if_first_holds;
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::relayout:
+    case Op::expand:
+    case Op::slice:
+    case Op::concat:
+      return Step::if_all_hold;
+    default:
+      return Step::unknown;
+  }
+}
+
+/// Not NaN.
+Step number_step(Op op) {
+  switch (op) {
+    case Op::linear:
+    case Op::conv:
+    case Op::conv_transpose:
+      return Step::holds;
+    case Op::div:
+    case Op::pow:
+    case Op::log:
+    case Op::log1p:
+    case Op::log_softmax:
+    case Op::sqrt:
+    case Op::reciprocal:
+    case Op::fmod:
+    case Op::remainder:
+    case Op::floor_div:
+      return Step::unknown;
+    default:
+      return Step::if_all_hold;
+  }
+}
+
+bool holds_throughout(const Value* value, const Property& property) {
+  constexpr size_t kMostValues = 1000;  // beyond which it is not worth knowing
+  std::vector<const Value*> pending = {value};
+  std::unordered_set<const Value*> seen;
+  while (!pending.empty()) {
+    const Value* next = pending.back();
+    pending.pop_back();
+    if (!seen.insert(next).second) continue;
+    if (seen.size() > kMostValues) return false;
+    if (const Constant* constant = constant_of(next)) {
+      if (!is_finite(*constant)) return false;
+      continue;
+    }
+    if (next->def() == nullptr) {
+      if (!property.of_inputs) return false;
+      continue;
+    }
+    const auto operands = next->def()->operands();
+    switch (property.step(next->def()->op())) {
+      case Step::holds:
+        break;
+      case Step::if_first_holds:
+        pending.push_back(operands[0]);
+        break;
+      case Step::if_all_hold:
+        pending.insert(pending.end(), operands.begin(), operands.end());
+        break;
+      case Step::unknown:
+        return false;
+    }
+  }
+  return true;
+}
+
 /// Scores that a constant mask hides in part.
 bool is_finite_somewhere(const Value* scores, const Ints& axes) {
   if (is_always_finite(scores)) return true;
@@ -77,82 +173,11 @@ bool leaves_something(const Node& any) {
 }  // namespace
 
 bool is_always_finite(const Value* value) {
-  std::vector<const Value*> pending = {value};
-  std::unordered_set<const Value*> seen;
-  while (!pending.empty()) {
-    const Value* next = pending.back();
-    pending.pop_back();
-    if (!seen.insert(next).second) continue;
-    if (const Constant* constant = constant_of(next)) {
-      if (!is_finite(*constant)) return false;
-      continue;
-    }
-    if (next->def() == nullptr) return false;
-    const auto operands = next->def()->operands();
-    switch (next->def()->op()) {
-      case Op::linear:
-      case Op::matmul:
-      case Op::conv:
-      case Op::sigmoid:
-      case Op::tanh:
-      case Op::softmax:
-      case Op::normalize:
-        break;
-      case Op::gather:
-        pending.push_back(operands[0]);
-        break;
-      case Op::add:
-      case Op::sub:
-      case Op::mul:
-      case Op::relayout:
-      case Op::expand:
-      case Op::slice:
-      case Op::concat:
-        pending.insert(pending.end(), operands.begin(), operands.end());
-        break;
-      default:
-        return false;
-    }
-  }
-  return true;
+  return holds_throughout(value, {.of_inputs = false, .step = finite_step});
 }
 
 bool may_be_nan(const Value* value) {
-  constexpr size_t kMostValues = 1000;  // beyond which it is not worth knowing
-  std::vector<const Value*> pending = {value};
-  std::unordered_set<const Value*> seen;
-  while (!pending.empty()) {
-    const Value* next = pending.back();
-    pending.pop_back();
-    if (!seen.insert(next).second) continue;
-    if (seen.size() > kMostValues) return true;
-    if (const Constant* constant = constant_of(next)) {
-      if (!is_finite(*constant)) return true;
-      continue;
-    }
-    if (next->def() == nullptr) continue;
-    switch (next->def()->op()) {
-      case Op::linear:
-      case Op::conv:
-      case Op::conv_transpose:
-        break;
-      case Op::div:
-      case Op::pow:
-      case Op::log:
-      case Op::log1p:
-      case Op::log_softmax:
-      case Op::sqrt:
-      case Op::reciprocal:
-      case Op::fmod:
-      case Op::remainder:
-      case Op::floor_div:
-        return true;
-      default:
-        pending.insert(pending.end(), next->def()->operands().begin(),
-                       next->def()->operands().end());
-    }
-  }
-  return false;
+  return !holds_throughout(value, {.of_inputs = true, .step = number_step});
 }
 
 std::optional<bool> known_truth(const Value* condition) {

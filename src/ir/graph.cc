@@ -73,6 +73,12 @@ Value* Graph::add_input(std::string name, TensorType type, std::vector<int> dim_
   return value;
 }
 
+Value* Graph::add_state(std::string name, Constant initial) {
+  Value* value = add_input(std::move(name), {initial.dtype(), initial.shape()});
+  inputs_.back().initial = std::move(initial);
+  return value;
+}
+
 void Graph::add_fixed_input(std::string name, FixedValue value) {
   inputs_.push_back({std::move(name), nullptr, {}, std::move(value)});
 }
@@ -81,6 +87,11 @@ void Graph::add_output(std::string name, Value* value, std::vector<int> dim_orde
   if (dim_order.empty()) dim_order = identity_order(value->shape().size());
   ++value->output_uses_;
   outputs_.push_back({std::move(name), value, std::move(dim_order), {}});
+}
+
+void Graph::add_write(size_t input, Value* value) {
+  add_output(inputs_[input].name, value, inputs_[input].dim_order);
+  outputs_.back().writes = input;
 }
 
 void Graph::add_fixed_output(std::string name, FixedValue value) {
@@ -174,6 +185,18 @@ Value* Graph::reorder_input(size_t index, std::vector<int> dim_order) {
   for (int dim : dim_order) type.shape.push_back(logical[static_cast<size_t>(dim)]);
   input.value = new_value(std::move(type), input.name);
   input.dim_order = std::move(dim_order);
+  return input.value;
+}
+
+Value* Graph::reorder_state(size_t index, const Relayout& relayout) {
+  GraphInput& input = inputs_[index];
+  const auto all = input.relaid ? input.relaid->then(relayout) : std::optional(relayout);
+  LAYLINE_ASSERT(input.is_state() && !input.pinned && all, "the state {} cannot be moved so",
+                 input.name);
+  input.relaid = *all;
+  input.initial = input.initial->relaid(relayout);
+  input.value = new_value({input.value->dtype(), relayout.target()}, input.name);
+  input.dim_order = identity_order(relayout.target().size());
   return input.value;
 }
 

@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -105,6 +106,15 @@ struct GraphInput {
   Value* value = nullptr;  // null for a fixed input
   std::vector<int> dim_order;
   FixedValue fixed;
+  /// Of a state, which is a buffer that the model may change: what it holds before the first run.
+  /// The caller does not give it; each run finds what the run before has written.
+  std::optional<Constant> initial = {};
+  /// How a state lies in memory, from its shape in the model; absent if just so.
+  std::optional<Relayout> relaid = {};
+  /// A state whose order in memory may not change, because other graphs have it too.
+  bool pinned = false;
+
+  bool is_state() const { return initial.has_value(); }
 };
 
 struct GraphOutput {
@@ -112,6 +122,9 @@ struct GraphOutput {
   Value* value = nullptr;  // null for a fixed output
   std::vector<int> dim_order;
   FixedValue fixed;
+  /// The input (a state, or an argument that the model changes) to whose memory the value is
+  /// written when all else is done; the caller is not given it.
+  std::optional<size_t> writes = {};
 };
 
 class Graph {
@@ -125,7 +138,10 @@ class Graph {
   // Building. New nodes go before the insertion point, which is the end unless set.
   Value* add_input(std::string name, TensorType type, std::vector<int> dim_order = {});
   void add_fixed_input(std::string name, FixedValue value);
+  Value* add_state(std::string name, Constant initial);
   void add_output(std::string name, Value* value, std::vector<int> dim_order = {});
+  /// After a run the input holds `value`, which has its type.
+  void add_write(size_t input, Value* value);
   void add_fixed_output(std::string name, FixedValue value);
   /// Infers the result's type. Errors name the origin.
   Value* add(Op op, std::vector<Value*> operands, Attributes attributes, OriginRef origin,
@@ -145,6 +161,10 @@ class Graph {
   /// Gives an input another order in memory, and with it another shape: a new value, which is
   /// returned; the old one is left for the caller to replace.
   Value* reorder_input(size_t index, std::vector<int> dim_order);
+  /// The same for a state, which no caller sees: any relayout of it will do that makes one with the
+  /// relayouts before. What is written to it is the caller's to relay out, too.
+  Value* reorder_state(size_t index, const Relayout& relayout);
+  void pin_state(size_t index) { inputs_[index].pinned = true; }
   /// One name for each input, and for each output.
   void rename_boundary(std::vector<std::string> inputs, std::vector<std::string> outputs);
 
@@ -192,6 +212,18 @@ class Graph {
   Node* insertion_ = nullptr;
   size_t node_count_ = 0;
 };
+
+/// The inputs that the caller gives: all but states.
+inline auto arguments(const Graph& graph) {
+  return graph.inputs() |
+         std::views::filter([](const GraphInput& input) { return !input.is_state(); });
+}
+
+/// The outputs that the caller is given: all but writes.
+inline auto results(const Graph& graph) {
+  return graph.outputs() |
+         std::views::filter([](const GraphOutput& output) { return !output.writes; });
+}
 
 /// The constant that `value` is, or null. Quantised constants are none here: their bytes are not
 /// the numbers that they stand for.

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ir/graph.h"
 
@@ -20,5 +21,7 @@ std::string print(const Graph& graph, const PrintOptions& options = {});
 
 /// Throws UserError "FILE:LINE:COLUMN: ..." for text that is not a well-typed graph.
 Graph parse_graph(std::string_view text, std::string_view file_name);
+/// One or more graphs, of different names: the methods of a model.
+std::vector<Graph> parse_graphs(std::string_view text, std::string_view file_name);
 
 }  // namespace layline

@@ -169,14 +169,18 @@ class BodyParser {
         parse_symbol();
       else if (in_.accept_word("input"))
         parse_input();
+      else if (in_.accept_word("state"))
+        parse_state();
       else if (in_.accept_word("output"))
         parse_output();
+      else if (in_.accept_word("write"))
+        parse_write();
       else if (in_.accept_word("origin"))
         parse_origin();
       else if (in_.accept("%"))
         parse_node();
       else
-        in_.fail_expected("symbol, input, output, origin, a %value or '}'");
+        in_.fail_expected("symbol, input, state, output, write, origin, a %value or '}'");
     }
     name_inputs();
     for (const auto& [number, entry] : origins_)
@@ -235,11 +239,38 @@ class BodyParser {
         graph_.add_input(std::string(value_name), std::move(type), std::move(order));
   }
 
+  void parse_state() {
+    input_names_.push_back(in_.string("the state's name"));
+    in_.expect("%");
+    const auto [position, value_name] = parse_new_name();
+    in_.expect("=");
+    values_[value_name] = graph_.add_state(std::string(value_name), parse_constant(in_));
+  }
+
+  void parse_write() {
+    Value* value = parse_operand();
+    in_.expect_word("to");
+    const size_t position = in_.next();
+    const Value* to = parse_operand();
+    const auto input = std::ranges::find(graph_.inputs(), to, &GraphInput::value);
+    if (input == graph_.inputs().end())
+      in_.fail(position, fmt::format("%{} is no input and no state", to->name()));
+    if (to->type() != value->type())
+      in_.fail(position, fmt::format("%{} is {}, but %{} is {}", to->name(), to_string(to->type()),
+                                     value->name(), to_string(value->type())));
+    const auto index = static_cast<size_t>(input - graph_.inputs().begin());
+    if (std::ranges::find(graph_.outputs(), std::optional(index), &GraphOutput::writes) !=
+        graph_.outputs().end())
+      in_.fail(position, fmt::format("%{} is written twice", to->name()));
+    graph_.add_write(index, value);
+  }
+
   /// An input gives its value its own name, so it was added under the name that the value has in
   /// the text; now it gets the one it has in the model.
   void name_inputs() {
     std::vector<std::string> output_names;
-    for (const GraphOutput& output : graph_.outputs()) output_names.push_back(output.name);
+    for (const GraphOutput& output : graph_.outputs())
+      output_names.push_back(output.writes ? input_names_[*output.writes] : output.name);
     graph_.rename_boundary(std::move(input_names_), std::move(output_names));
   }
 
@@ -366,13 +397,25 @@ class BodyParser {
 
 }  // namespace
 
-Graph parse_graph(std::string_view text, std::string_view file_name) {
+std::vector<Graph> parse_graphs(std::string_view text, std::string_view file_name) {
   Scanner in(text, file_name);
-  in.expect_word("graph");
-  Graph graph(in.string("the graph's name"));
-  BodyParser(in, graph).parse();
-  if (!in.at_end()) in.fail_expected("the end of the text");
-  return graph;
+  std::vector<Graph> graphs;
+  do {
+    in.expect_word("graph");
+    const size_t position = in.next();
+    std::string name = in.string("the graph's name");
+    if (std::ranges::find(graphs, name, &Graph::name) != graphs.end())
+      in.fail(position, fmt::format("a second graph {}", quote(name)));
+    BodyParser(in, graphs.emplace_back(std::move(name))).parse();
+  } while (!in.at_end());
+  return graphs;
+}
+
+Graph parse_graph(std::string_view text, std::string_view file_name) {
+  std::vector<Graph> graphs = parse_graphs(text, file_name);
+  if (graphs.size() != 1)
+    throw UserError("{}: {} graphs where one is expected", file_name, graphs.size());
+  return std::move(graphs[0]);
 }
 
 }  // namespace layline

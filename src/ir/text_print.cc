@@ -103,7 +103,13 @@ class Printer {
     for (const Symbol& symbol : graph.symbols()) print(symbol, ++id);
     for (const GraphInput& input : graph.inputs()) print(input);
     for (const Node* node : graph) print(*node);
-    for (const GraphOutput& output : graph.outputs()) print(output);
+    for (const GraphOutput& output : graph.outputs()) {
+      if (output.writes)
+        line("  write %{} to %{}", output.value->name(),
+             graph.inputs()[*output.writes].value->name());
+      else
+        print(output);
+    }
     for (size_t i = 0; i < origins_.size(); ++i)
       line("  origin @{} {} {} {}", i + 1, quote(origins_[i]->node), quote(origins_[i]->source),
            quote(origins_[i]->module));
@@ -129,6 +135,9 @@ class Printer {
   void print(const GraphInput& input) {
     if (input.value == nullptr)
       line("  input {} fixed {}", quote(input.name), fixed_text(input.fixed));
+    else if (input.is_state())
+      line("  state {} %{} = {}", quote(input.name), input.value->name(),
+           constant_text(*input.initial, options_));
     else
       line("  input {} %{} : {}{}", quote(input.name), input.value->name(),
            to_string(input.value->type()), order_text(input.dim_order));

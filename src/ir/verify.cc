@@ -76,6 +76,10 @@ class Verifier {
     if (input.value->def() != nullptr) fail(*input.value, "is computed, yet among the inputs");
     define(*input.value, 0);
     check_order(input.dim_order, *input.value, "input");
+    if (input.initial &&
+        TensorType{input.initial->dtype(), input.initial->shape()} != input.value->type())
+      fail(*input.value, "is a state that starts as {}{}", layline::name(input.initial->dtype()),
+           to_string(input.initial->shape()));
   }
 
   void check_nodes() {
@@ -138,7 +142,20 @@ class Verifier {
         fail(*output.value, "is output {}, but no input or result of the graph", output.name);
       ++state->second.output_uses;
       check_order(output.dim_order, *output.value, "output");
+      check_write(output);
     }
+  }
+
+  void check_write(const GraphOutput& output) {
+    if (!output.writes) return;
+    if (*output.writes >= graph_.inputs().size())
+      fail(*output.value, "is written to input {}, which there is not", *output.writes);
+    const GraphInput& input = graph_.inputs()[*output.writes];
+    if (input.value == nullptr || input.value->type() != output.value->type() ||
+        input.dim_order != output.dim_order)
+      fail(*output.value, "is written to the input {}, which has another type", input.name);
+    if (!written_.insert(*output.writes).second)
+      fail(*output.value, "is a second write to the input {}", input.name);
   }
 
   /// Use lists mirror operands: every use names an operand that is this value, no two name the same
@@ -179,6 +196,7 @@ class Verifier {
   SymbolTable symbols_;  // a copy: the rules add the sizes that they derive
   std::unordered_map<const Value*, State> states_;  // of all values defined so far
   std::unordered_set<std::string_view> names_;
+  std::unordered_set<size_t> written_;  // inputs
   size_t slot_count_ = 0;
   std::vector<TensorType> operand_types_;
 };

@@ -22,8 +22,12 @@ class Application {
     // Nodes in the order of the graph, so that what a node reads has been written.
     std::unordered_map<const Node*, int> index;
     index.reserve(problem_.nodes.size());
-    for (size_t n = 0; n < problem_.nodes.size(); ++n)
-      index.emplace(problem_.nodes[n].node, static_cast<int>(n));
+    for (size_t n = 0; n < problem_.nodes.size(); ++n) {
+      if (problem_.nodes[n].state)
+        reorder_state(n);
+      else
+        index.emplace(problem_.nodes[n].node, static_cast<int>(n));
+    }
     for (Node* node : graph_)
       if (auto placed = index.find(node); placed != index.end()) rewrite(placed->second);
     graph_.set_insertion_point(nullptr);
@@ -31,6 +35,8 @@ class Application {
       const auto [value, form] = problem_.outputs[i];
       if (value >= 0) graph_.set_output(i, in_form(value, form), graph_.outputs()[i].dim_order);
     }
+    for (size_t n = 0; n < problem_.nodes.size(); ++n)
+      if (problem_.nodes[n].state) write_state(n);
     // What nobody reads any more: the relayouts and the nodes that have been written anew.
     for (Node* node = graph_.last(); node != nullptr;) {
       Node* previous = node->previous();
@@ -70,6 +76,27 @@ class Application {
         both ? build.relayout(from, *both) : build.relayout(build.relayout(from, back), to);
     held.copies.emplace(form, copy);
     return copy;
+  }
+
+  size_t chosen(size_t node) const { return static_cast<size_t>(placement_.order[node]); }
+
+  /// What a run reads of a state, in the order that is chosen for it.
+  void reorder_state(size_t index) {
+    const PlacedNode& placed = problem_.nodes[index];
+    const size_t input = *graph_.outputs()[*placed.state].writes;
+    Held& held = held_[static_cast<size_t>(placed.result)];
+    held.form = placed.writes[chosen(index)];
+    held.written = chosen(index) == 0
+                       ? graph_.inputs()[input].value
+                       : graph_.reorder_state(input, placed.orders[chosen(index)].result);
+  }
+
+  /// What it writes there for the next.
+  void write_state(size_t index) {
+    const PlacedNode& placed = problem_.nodes[index];
+    Value* value = in_form(placed.operands[0], placed.reads[chosen(index)][0]);
+    const size_t input = *graph_.outputs()[*placed.state].writes;
+    graph_.set_output(*placed.state, value, graph_.inputs()[input].dim_order);
   }
 
   OriginRef origin_of(int value) const {

@@ -146,6 +146,10 @@ class Candidates::Finder {
         problem_.outputs.push_back({-1, -1});
         continue;
       }
+      if (is_free_state(graph_.outputs()[i])) {
+        add_state(i);
+        continue;
+      }
       Root root = trace(output);
       const int value = value_index(root.value);
       const int form = form_index(value, root.from_root);
@@ -155,9 +159,45 @@ class Candidates::Finder {
     }
   }
 
+  bool is_free_state(const GraphOutput& output) const {
+    if (!output.writes) return false;
+    const GraphInput& input = graph_.inputs()[*output.writes];
+    return input.is_state() && !input.pinned && output.value != input.value;
+  }
+
+  void add_state(size_t output) {
+    const int index = static_cast<int>(problem_.nodes.size());
+    const GraphOutput& written = graph_.outputs()[output];
+    Root root = trace(written.value);
+    const int from = value_index(root.value);
+    const int to = value_index(graph_.inputs()[*written.writes].value);
+    auto& readers = problem_.values[static_cast<size_t>(from)].readers;
+    PlacedNode placed;
+    placed.state = output;
+    placed.operands = {from};
+    placed.readers = {static_cast<int>(readers.size())};
+    placed.result = to;
+    readers.push_back({index, 0, std::move(root.from_root)});
+    problem_.nodes.push_back(std::move(placed));
+    problem_.values[static_cast<size_t>(to)].producer = index;
+    add_order(index, state_order(Relayout::identity(written.value->shape())));
+    problem_.outputs.push_back({-1, -1});
+  }
+
+  /// A state that has been moved already must still be one relayout away from the model's.
+  bool can_hold(const PlacedNode& placed, const Relayout& relayout) const {
+    const auto& before = graph_.inputs()[*graph_.outputs()[*placed.state].writes].relaid;
+    return !before || before->then(relayout);
+  }
+
+  static LoopOrder state_order(const Relayout& relayout) {
+    return {{relayout}, relayout, NoAttrs{}, false};
+  }
+
   /// Kernels like to find the axis that a softmax runs along innermost, though no neighbour may
   /// have it there.
   void offer_innermost(int node) {
+    if (!problem_.nodes[static_cast<size_t>(node)].node) return;
     const Node& softmax = *problem_.nodes[static_cast<size_t>(node)].node;
     if (!softmax.is(Op::softmax)) return;
     const auto axis = softmax.attrs<AxisAttrs>().axis;
@@ -170,7 +210,7 @@ class Candidates::Finder {
 
   void offer_slice_places(int node) {
     const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
-    if (!placed.node->is(Op::slice) || placed.operands[0] < 0) return;
+    if (!placed.node || !placed.node->is(Op::slice) || placed.operands[0] < 0) return;
     const auto reader = static_cast<size_t>(placed.readers[0]);
     for (const Relayout& place :
          slice_places(*placed.node, value_at(node, 0).readers[reader].from_root))
@@ -178,7 +218,8 @@ class Candidates::Finder {
   }
 
   bool is_movable(const PlacedNode& node) const {
-    return !node.node->is(Op::relayout) && !node.complete && node.orders.size() < kMostOrders;
+    return (!node.node || !node.node->is(Op::relayout)) && !node.complete &&
+           node.orders.size() < kMostOrders;
   }
 
   void spread() {
@@ -190,6 +231,7 @@ class Candidates::Finder {
   }
 
   std::optional<std::vector<LoopOrder>> missing_orders(const PlacedNode& placed) const {
+    if (!placed.node) return std::nullopt;  // a state may lie in any order whatever
     if (placed.node->is(Op::relayout)) return std::vector<LoopOrder>{};
     PortDigits ports;
     for (size_t i = 0; i < placed.operands.size(); ++i) {
@@ -234,6 +276,11 @@ class Candidates::Finder {
     const auto agrees = std::ranges::find_if(placed.orders, [&](const LoopOrder& order) {
       return at_port(order, port).moves_like(relayout);
     });
+    if (!placed.node) {
+      if (agrees == placed.orders.end() && can_hold(placed, relayout))
+        add_order(node, state_order(relayout));
+      return;
+    }
     const bool matmul = placed.node->is(Op::matmul);
     if (agrees == placed.orders.begin() && !matmul) return;
     if (agrees != placed.orders.end() && !has_free_ports(*placed.node)) return;
@@ -248,7 +295,8 @@ class Candidates::Finder {
     for (size_t n = 0; n < problem_.nodes.size(); ++n) {
       const PlacedNode& placed = problem_.nodes[n];
       const size_t known = placed.orders.size();
-      if (known == 1 || info(placed.node->op()).op_class != OpClass::contraction) continue;
+      if (known == 1 || !placed.node || info(placed.node->op()).op_class != OpClass::contraction)
+        continue;
       for (size_t k = 1; k < known; ++k) join(static_cast<int>(n), k);
     }
     joining_ = false;
@@ -325,7 +373,8 @@ class Candidates::Finder {
     node->reads.push_back(std::move(reads));
     node->writes.push_back(form_index(node->result, order.result));
     Cost cost{0, 0, 0, first ? 0 : 1};
-    if (target_.node_cost) cost += target_.node_cost(*node->node, order, target_.moves);
+    if (target_.node_cost && node->node)
+      cost += target_.node_cost(*node->node, order, target_.moves);
     node->costs.push_back(cost);
     node->orders.push_back(std::move(order));
   }

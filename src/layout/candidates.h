@@ -36,9 +36,11 @@ struct PlacedValue {
   std::vector<Relayout> forms;
 };
 
-/// An op with its candidates; the first is the order of the source.
+/// An op with its candidates; the first is the order of the source. Or a state: what one run writes
+/// is what the next reads, in whatever order the memory has, so it is an op that gives its operand.
 struct PlacedNode {
-  Node* node = nullptr;
+  Node* node = nullptr;              // null for a state
+  std::optional<size_t> state = {};  // the graph's output that is written to it
   std::vector<LoopOrder> orders;
   std::vector<Cost> costs;
   int result = -1;            // index of the value

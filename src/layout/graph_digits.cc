@@ -228,6 +228,7 @@ class DigitFinder {
 
   /// Cuts all tensors of an op where one of them is cut.
   void spread(const PlacedNode& placed) {
+    if (!placed.node) return;  // a state: its order is not enumerated
     const Node& node = *placed.node;
     if (node.is(Op::relayout) || element_count(node.result()->shape()).is_zero()) return;
     VariableCuts cuts(node);

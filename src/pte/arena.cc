@@ -26,7 +26,8 @@ MemoryPlan plan_arena(Method& method, std::span<const Alias> aliases) {
     owner[static_cast<size_t>(alias.tensor)] = owner[static_cast<size_t>(alias.of)];
   auto planned = [&](ValueId id) -> TensorDesc* {
     auto* tensor = std::get_if<TensorDesc>(&method.values[static_cast<size_t>(id)]);
-    return tensor && std::holds_alternative<PlannedData>(tensor->storage) ? tensor : nullptr;
+    const auto* place = tensor ? std::get_if<PlannedData>(&tensor->storage) : nullptr;
+    return place && place->memory_id == kArena ? tensor : nullptr;
   };
 
   std::vector<std::optional<size_t>> buffer_of(method.values.size());

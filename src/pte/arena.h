@@ -14,7 +14,7 @@ struct Alias {
   ValueId of;  // may itself be an alias, listed before
 };
 
-/// Sets the offsets of all tensors whose storage is PlannedData, and the method's arena size. A
+/// Sets the offsets of all tensors that are planned in the arena, and the method's arena size. A
 /// tensor lives from the first instruction that names it to the last, inputs from the start and
 /// outputs to the end; aliases live together.
 MemoryPlan plan_arena(Method& method, std::span<const Alias> aliases);

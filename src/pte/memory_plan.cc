@@ -62,25 +62,47 @@ uint64_t most_alive(const std::vector<BufferLife>& buffers) {
   return most;
 }
 
-}  // namespace
+using Lives = std::vector<BufferLife>;
 
-MemoryPlan plan_memory(const std::vector<BufferLife>& buffers, uint64_t slack) {
-  MemoryPlan plan;
-  plan.offsets.resize(buffers.size());
-  for (const BufferLife& buffer : buffers)
-    LAYLINE_ASSERT(buffer.first_use <= buffer.last_use, "a buffer that dies before it is born");
-  plan.lower_bound = most_alive(buffers);
+int64_t duration(const BufferLife& buffer) {
+  return int64_t{buffer.last_use} - buffer.first_use + 1;
+}
 
-  // Largest first, because a small buffer finds a gap more easily; ties by time, then by index, so
-  // that the plan depends on nothing else.
+/// Orders in which buffers can be placed. No one of them is always best: large ones first leaves
+/// gaps that small ones fill, but a small buffer that lives long may then sit in the way; by time,
+/// a chain of layers goes up and down without a gap.
+struct Order {
+  bool (*before)(const BufferLife& a, const BufferLife& b);
+};
+constexpr Order kOrders[] = {
+    {[](const BufferLife& a, const BufferLife& b) {
+      return a.bytes != b.bytes ? a.bytes > b.bytes : a.first_use < b.first_use;
+    }},
+    {[](const BufferLife& a, const BufferLife& b) {
+      const auto area = [](const BufferLife& c) {
+        return static_cast<long double>(c.bytes) * static_cast<long double>(duration(c));
+      };
+      return area(a) != area(b) ? area(a) > area(b) : a.first_use < b.first_use;
+    }},
+    {[](const BufferLife& a, const BufferLife& b) {
+      return duration(a) != duration(b) ? duration(a) > duration(b) : a.bytes > b.bytes;
+    }},
+    {[](const BufferLife& a, const BufferLife& b) {
+      return a.first_use != b.first_use ? a.first_use < b.first_use : a.bytes > b.bytes;
+    }},
+};
+
+/// Places buffers one after the other, each in the tightest gap that fits between those alive with
+/// it, lowest first. Ties in the order are broken by index, so that the plan depends on nothing
+/// else.
+MemoryPlan place_in_order(const Lives& buffers, const Order& wanted,
+                          const std::vector<std::vector<size_t>>& neighbours) {
   std::vector<size_t> order(buffers.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    if (buffers[a].bytes != buffers[b].bytes) return buffers[a].bytes > buffers[b].bytes;
-    return buffers[a].first_use < buffers[b].first_use;
-  });
-
-  const auto neighbours = neighbours_in_time(buffers);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return wanted.before(buffers[a], buffers[b]); });
+  MemoryPlan plan;
+  plan.offsets.resize(buffers.size());
   std::vector<bool> placed(buffers.size());
   for (size_t index : order) {
     const uint64_t bytes = align_up(buffers[index].bytes);
@@ -106,11 +128,28 @@ MemoryPlan plan_memory(const std::vector<BufferLife>& buffers, uint64_t slack) {
     plan.arena_bytes = std::max(plan.arena_bytes, checked_sum(plan.offsets[index], bytes));
     placed[index] = true;
   }
-  if (plan.arena_bytes > 0) {
-    plan.arena_bytes = checked_sum(plan.arena_bytes, slack);
-    plan.lower_bound = checked_sum(plan.lower_bound, slack);
-  }
   return plan;
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const Lives& buffers, uint64_t slack) {
+  for (const BufferLife& buffer : buffers)
+    LAYLINE_ASSERT(buffer.first_use <= buffer.last_use, "a buffer that dies before it is born");
+  const auto neighbours = neighbours_in_time(buffers);
+  const uint64_t lower_bound = most_alive(buffers);
+  std::optional<MemoryPlan> best;
+  for (const Order& order : kOrders) {
+    MemoryPlan plan = place_in_order(buffers, order, neighbours);
+    if (!best || plan.arena_bytes < best->arena_bytes) best = std::move(plan);
+    if (best->arena_bytes == lower_bound) break;
+  }
+  best->lower_bound = lower_bound;
+  if (best->arena_bytes > 0) {
+    best->arena_bytes = checked_sum(best->arena_bytes, slack);
+    best->lower_bound = checked_sum(best->lower_bound, slack);
+  }
+  return *std::move(best);
 }
 
 }  // namespace layline::pte

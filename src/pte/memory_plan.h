@@ -24,8 +24,8 @@ inline constexpr uint64_t kBufferAlignment = 16;
 /// Bytes after the last buffer that kernels may read, though not use: XNNPACK's over-read.
 inline constexpr uint64_t kOverReadSlack = 64;
 
-/// Places the largest buffers first, each in the tightest gap that fits between those alive
-/// with it, lowest first. `slack` is added to the end of a non-empty arena.
+/// The smallest of a few plans, or the first that reaches the lower bound. `slack` is added to the
+/// end of a non-empty arena.
 MemoryPlan plan_memory(const std::vector<BufferLife>& buffers, uint64_t slack = kOverReadSlack);
 
 }  // namespace layline::pte

@@ -61,11 +61,14 @@ struct Unplanned {};
 struct ConstantData {
   uint32_t index = 0;
 };
+/// The memory that plan_arena plans; others hold what outlives a run.
+inline constexpr uint32_t kArena = 1;
+
 /// A place in arena `memory_id` (1-based: Method::arena_bytes[memory_id - 1]). With an initial
 /// state, an index into Program::initial_states, it is copied there when the method is loaded: a
 /// mutable buffer, whose place no other tensor may share.
 struct PlannedData {
-  uint32_t memory_id = 1;
+  uint32_t memory_id = kArena;
   uint64_t offset = 0;
   std::optional<uint32_t> initial_state = std::nullopt;
 };

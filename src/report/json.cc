@@ -40,7 +40,8 @@ Text boundary_text(const BoundaryTensor& tensor) {
       {"dtype", json::string(tensor.dtype)},
       {"shape", json::list_of(tensor.shape, [](int64_t size) { return json::number(size); })},
       {"dim_order",
-       json::list_of(tensor.dim_order, [](int d) { return json::number(int64_t{d}); })}};
+       json::list_of(tensor.dim_order, [](int d) { return json::number(int64_t{d}); })},
+      {"method", json::string(tensor.method)}};
   if (!tensor.symbolic_shape.empty())
     members.push_back({"symbolic_shape", strings(tensor.symbolic_shape)});
   return json::object(members);
@@ -53,6 +54,14 @@ Text symbol_text(const DynamicSize& size) {
                        {"formula", json::string(size.formula)},
                        {"min", json::number(size.min)},
                        {"max", json::number(size.max)}});
+}
+
+Text state_text(const StateTensor& state) {
+  return json::object({{"name", json::string(state.name)},
+                       {"dtype", json::string(state.dtype)},
+                       {"shape", json::list_of(state.shape, dim_text)},
+                       {"bytes", json::number(state.bytes)},
+                       {"methods", strings(state.methods)}});
 }
 
 Text moves_text(const Moves& moves) {
@@ -81,9 +90,11 @@ std::string to_json(const Report& report) {
               {"inputs", json::list_of(report.inputs, boundary_text)},
               {"outputs", json::list_of(report.outputs, boundary_text)},
               {"symbols", json::list_of(report.symbols, symbol_text)},
+              {"states", json::list_of(report.states, state_text)},
               {"memory", json::object({{"arena_bytes", json::number(report.arena_bytes)},
                                        {"arena_lower_bound_bytes",
                                         json::number(report.arena_lower_bound_bytes)},
+                                       {"state_bytes", json::number(report.state_bytes)},
                                        {"constant_bytes", json::number(report.constant_bytes)}})},
               {"kernels", strings(report.kernels)},
               {"backends", strings(report.backends)},

@@ -43,6 +43,7 @@ struct BoundaryTensor {
   std::string dtype;
   std::vector<int64_t> shape;  // logical; dynamic sizes at their upper bounds
   std::vector<int> dim_order;
+  std::string method = {};
   std::vector<std::string> symbolic_shape = {};  // "s1", "2*s1"; empty if nothing is dynamic
 };
 
@@ -53,6 +54,15 @@ struct DynamicSize {
   std::string name;     // in the model; empty if it follows from others
   std::string formula;  // how it does
   int64_t min = 0, max = 0;
+};
+
+/// A buffer that the model changes and that keeps its value between runs.
+struct StateTensor {
+  std::string name;
+  std::string dtype;
+  std::vector<std::string> shape;  // as it lies in memory
+  int64_t bytes = 0;
+  std::vector<std::string> methods;  // that share it
 };
 
 struct PassTime {
@@ -71,8 +81,10 @@ struct Report {
   Permutes permutes;
   std::vector<BoundaryTensor> inputs, outputs;
   std::vector<DynamicSize> symbols;
+  std::vector<StateTensor> states;
   int64_t arena_bytes = 0;
   int64_t arena_lower_bound_bytes = 0;
+  int64_t state_bytes = 0;
   int64_t constant_bytes = 0;
   Moves slices, concats, copies;
   std::vector<std::string> kernels;  // operators the program needs outside delegates

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -149,73 +150,108 @@ class LoadedProgram::Impl {
  public:
   enum class Source { file, memory };
 
-  Impl(std::span<const std::byte> bytes, std::string name, Source source, const std::string& method)
+  Impl(std::span<const std::byte> bytes, std::string name, Source source, const Methods& methods)
       : name_(std::move(name)), source_(source), loader_(bytes.data(), bytes.size()) {
+    LAYLINE_ASSERT(!methods.empty(), "no method to load");
     capture_runtime_log();
     const ThreadScope threads;
     load_program(bytes);
-    load_method(method);
-    describe_io(method);
+    allocate_arenas(methods);
+    for (const std::string& method : methods) {
+      current_ = &methods_[method];
+      load_method(method);
+      describe_io(method);
+    }
+    use(methods.front());
     take_runtime_errors();
   }
+
+  void use(const std::string& method) {
+    const auto found = methods_.find(method);
+    LAYLINE_ASSERT(found != methods_.end(), "the method {} is not loaded", method);
+    current_ = &found->second;
+  }
+
+  const std::vector<IoInfo>& inputs() const { return current_->inputs; }
+  const std::vector<IoInfo>& outputs() const { return current_->outputs; }
 
   void keep(std::shared_ptr<const MappedFile> file) { file_ = std::move(file); }
   void keep(AlignedBuffer copy) { copy_ = std::move(copy); }
 
   void set_inputs(const std::vector<HostTensor>& given) {
-    LAYLINE_ASSERT(given.size() == inputs_.size(), "{} inputs given to a method of {}",
-                   given.size(), inputs_.size());
+    LAYLINE_ASSERT(given.size() == current_->inputs.size(), "{} inputs given to a method of {}",
+                   given.size(), current_->inputs.size());
     for (size_t i = 0; i < given.size(); ++i)
-      if (inputs_[i].kind == IoKind::tensor) check_input(inputs_[i], given[i]);
+      if (current_->inputs[i].kind == IoKind::tensor) check_input(current_->inputs[i], given[i]);
     std::vector<std::optional<std::vector<int64_t>>> shapes(given.size());
     for (size_t i = 0; i < given.size(); ++i)
-      if (inputs_[i].kind == IoKind::tensor) shapes[i] = given[i].shape;
-    sizes_.check(input_names(), shapes);
-    staged_.clear();
-    staged_.resize(given.size());
+      if (current_->inputs[i].kind == IoKind::tensor) shapes[i] = given[i].shape;
+    current_->sizes.check(input_names(), shapes);
+    current_->staged.clear();
+    current_->staged.resize(given.size());
     for (size_t i = 0; i < given.size(); ++i)
-      if (inputs_[i].kind == IoKind::tensor) staged_[i] = stage(inputs_[i], given[i]);
+      if (current_->inputs[i].kind == IoKind::tensor)
+        current_->staged[i] = stage(current_->inputs[i], given[i]);
   }
 
   void execute() {
     const ThreadScope threads;
     take_runtime_errors();  // what the log says from here on is about this run
-    for (size_t i = 0; i < staged_.size(); ++i) {
-      if (!staged_[i].tensor) continue;
-      const et::EValue value{executorch::aten::Tensor(staged_[i].tensor.get())};
-      check(method_->set_input(value, i), "take input `{}`", inputs_[i].name);
+    for (size_t i = 0; i < current_->staged.size(); ++i) {
+      if (!current_->staged[i].tensor) continue;
+      const et::EValue value{executorch::aten::Tensor(current_->staged[i].tensor.get())};
+      check(current_->method->set_input(value, i), "take input `{}`", current_->inputs[i].name);
     }
     // Only now: an output may be one of the inputs, whose memory was just handed over.
-    if (!outputs_have_memory_) give_memory_to_outputs();
-    check(method_->execute(), "run `{}`", method_->method_meta().name());
+    if (!current_->outputs_have_memory) give_memory_to_outputs();
+    check(current_->method->execute(), "run `{}`", current_->method->method_meta().name());
   }
 
   std::vector<std::vector<int64_t>> complete_shapes(
       const std::vector<std::optional<std::vector<int64_t>>>& given) const {
     for (size_t i = 0; i < given.size(); ++i)
-      if (given[i] && given[i]->size() != inputs_[i].shape.size())
-        throw UserError("input `{}` is {}, expected {}", inputs_[i].name, describe_shape(*given[i]),
-                        describe(inputs_[i]));
-    if (!sizes_.empty()) return sizes_.complete(input_names(), given);
+      if (given[i] && given[i]->size() != current_->inputs[i].shape.size())
+        throw UserError("input `{}` is {}, expected {}", current_->inputs[i].name, describe_shape(*given[i]),
+                        describe(current_->inputs[i]));
+    if (!current_->sizes.empty()) return current_->sizes.complete(input_names(), given);
     std::vector<std::vector<int64_t>> shapes;
     for (size_t i = 0; i < given.size(); ++i)
-      shapes.push_back(given[i] ? *given[i] : inputs_[i].shape);
+      shapes.push_back(given[i] ? *given[i] : current_->inputs[i].shape);
     return shapes;
   }
 
   std::vector<HostTensor> get_outputs() const {
     std::vector<HostTensor> results;
-    results.reserve(outputs_.size());
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      results.push_back(read_output(outputs_[i], method_->get_output(i)));
+    results.reserve(current_->outputs.size());
+    for (size_t i = 0; i < current_->outputs.size(); ++i) {
+      results.push_back(read_output(current_->outputs[i], current_->method->get_output(i)));
     }
     return results;
   }
 
-  std::vector<IoInfo> inputs_;
-  std::vector<IoInfo> outputs_;
+  HostTensor get_input(size_t index) const {
+    const IoInfo& io = current_->inputs[index];
+    LAYLINE_ASSERT(io.kind == IoKind::tensor && index < current_->staged.size(),
+                   "input {} was not given", io.name);
+    const StagedInput& staged = current_->staged[index];
+    HostTensor result{io.dtype, {staged.sizes.begin(), staged.sizes.end()}, {}};
+    result.bytes.resize(staged.bytes.size());
+    from_dim_order(staged.bytes.bytes(), result.shape, io.dim_order, byte_size(io.dtype),
+                   result.bytes);
+    return result;
+  }
 
  private:
+  struct LoadedMethod {
+    std::vector<IoInfo> inputs;
+    std::vector<IoInfo> outputs;
+    std::optional<et::MemoryManager> memory_manager;
+    std::vector<StagedInput> staged;
+    std::vector<AlignedBuffer> output_memory;
+    bool outputs_have_memory = false;
+    std::optional<et::Method> method;
+  };
+
   template <typename... Args>
   void check(et::Error error, fmt::format_string<Args...> action, Args&&... args) const {
     if (error == et::Error::Ok) return;
@@ -247,7 +283,27 @@ class LoadedProgram::Impl {
     program_.emplace(std::move(loaded.get()));
   }
 
-  void load_method(const std::string& method) {
+  /// The methods share their memory, which is as large as the one that needs the most.
+  void allocate_arenas(const Methods& methods) {
+    std::vector<uint64_t> sizes;
+    for (const std::string& method : methods) {
+      const et::MethodMeta meta = describe_method(method);
+      sizes.resize(std::max(sizes.size(), meta.num_memory_planned_buffers()));
+      for (size_t i = 0; i < meta.num_memory_planned_buffers(); ++i) {
+        const auto size = meta.memory_planned_buffer_size(i);
+        check(size.error(), "size the memory of `{}`", method);
+        if (size.get() < 0) fail(fmt::format("{}: a memory arena of negative size", name_));
+        sizes[i] = std::max(sizes[i], static_cast<uint64_t>(size.get()));
+      }
+    }
+    for (uint64_t size : sizes) {
+      arenas_.push_back(allocate(size));
+      arena_spans_.emplace_back(reinterpret_cast<uint8_t*>(arenas_.back().data()), size);
+    }
+    arena_allocator_.emplace(et::Span<et::Span<uint8_t>>(arena_spans_.data(), arena_spans_.size()));
+  }
+
+  et::MethodMeta describe_method(const std::string& method) const {
     std::vector<std::string> known;
     for (size_t i = 0; i < program_->num_methods(); ++i) {
       const auto found = program_->get_method_name(i);
@@ -259,19 +315,14 @@ class LoadedProgram::Impl {
     }
     const auto meta = program_->method_meta(method.c_str());
     check(meta.error(), "describe `{}`", method);
-    for (size_t i = 0; i < meta->num_memory_planned_buffers(); ++i) {
-      const auto size = meta->memory_planned_buffer_size(i);
-      check(size.error(), "size the memory of `{}`", method);
-      if (size.get() < 0) fail(fmt::format("{}: a memory arena of negative size", name_));
-      arenas_.push_back(allocate(static_cast<uint64_t>(size.get())));
-      arena_spans_.emplace_back(reinterpret_cast<uint8_t*>(arenas_.back().data()),
-                                static_cast<size_t>(size.get()));
-    }
-    arena_allocator_.emplace(et::Span<et::Span<uint8_t>>(arena_spans_.data(), arena_spans_.size()));
-    memory_manager_.emplace(&method_allocator_, &*arena_allocator_, &kernel_allocator_);
-    auto loaded = program_->load_method(method.c_str(), &*memory_manager_);
+    return meta.get();
+  }
+
+  void load_method(const std::string& method) {
+    current_->memory_manager.emplace(&method_allocator_, &*arena_allocator_, &kernel_allocator_);
+    auto loaded = program_->load_method(method.c_str(), &*current_->memory_manager);
     check(loaded.error(), "load `{}`", method);
-    method_.emplace(std::move(loaded.get()));
+    current_->method.emplace(std::move(loaded.get()));
   }
 
   AlignedBuffer allocate(uint64_t size) const {
@@ -284,7 +335,7 @@ class LoadedProgram::Impl {
 
   void describe_io(const std::string& method) {
     std::optional<pte::MethodIoNames> names = read_names(method);
-    const et::MethodMeta meta = method_->method_meta();
+    const et::MethodMeta meta = current_->method->method_meta();
     const std::vector<et::EValue> values = input_values();
     if (names &&
         (names->inputs.size() != values.size() || names->outputs.size() != meta.num_outputs())) {
@@ -292,31 +343,32 @@ class LoadedProgram::Impl {
                        name_, pte::kIoNamesKey, names->inputs.size(), names->outputs.size(), method,
                        values.size(), meta.num_outputs()));
     }
-    if (names) sizes_ = DynamicSizes(*names);
+    if (names) current_->sizes = DynamicSizes(*names);
     for (size_t i = 0; i < values.size(); ++i) {
-      inputs_.push_back(
+      current_->inputs.push_back(
           describe_value(names ? names->inputs[i] : fmt::format("input_{}", i), values[i]));
-      inputs_.back().symbolic = sizes_.describe(i);
+      current_->inputs.back().symbolic = current_->sizes.describe(i);
     }
     for (size_t i = 0; i < meta.num_outputs(); ++i) {
-      outputs_.push_back(describe_value(names ? names->outputs[i] : fmt::format("output_{}", i),
-                                        method_->get_output(i)));
+      current_->outputs.push_back(
+          describe_value(names ? names->outputs[i] : fmt::format("output_{}", i),
+                         current_->method->get_output(i)));
     }
   }
 
   std::vector<std::string> input_names() const {
     std::vector<std::string> names;
-    for (const IoInfo& input : inputs_) names.push_back(input.name);
+    for (const IoInfo& input : current_->inputs) names.push_back(input.name);
     return names;
   }
 
   std::vector<et::EValue> input_values() {
-    std::vector<et::EValue> values(method_->inputs_size());
+    std::vector<et::EValue> values(current_->method->inputs_size());
     // Deprecated in favour of MethodMeta, which knows neither the values of inputs that are not
     // tensors nor whether a shape is dynamic.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-    check(method_->get_inputs(values.data(), values.size()), "describe its inputs");
+    check(current_->method->get_inputs(values.data(), values.size()), "describe its inputs");
 #pragma GCC diagnostic pop
     return values;
   }
@@ -369,15 +421,15 @@ class LoadedProgram::Impl {
 
   /// An output that is neither planned, nor constant, nor an input needs memory of ours.
   void give_memory_to_outputs() {
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      const et::EValue& value = method_->get_output(i);
+    for (size_t i = 0; i < current_->outputs.size(); ++i) {
+      const et::EValue& value = current_->method->get_output(i);
       if (!value.isTensor() || value.toTensor().const_data_ptr() != nullptr) continue;
-      const AlignedBuffer& memory =
-          output_memory_.emplace_back(allocate(count_bytes(outputs_[i], outputs_[i].shape)));
-      check(method_->set_output_data_ptr(memory.data(), memory.size(), i),
-            "give memory to output `{}`", outputs_[i].name);
+      const AlignedBuffer& memory = current_->output_memory.emplace_back(
+          allocate(count_bytes(current_->outputs[i], current_->outputs[i].shape)));
+      check(current_->method->set_output_data_ptr(memory.data(), memory.size(), i),
+            "give memory to output `{}`", current_->outputs[i].name);
     }
-    outputs_have_memory_ = true;
+    current_->outputs_have_memory = true;
   }
 
   HostTensor read_output(const IoInfo& io, const et::EValue& value) const {
@@ -410,12 +462,8 @@ class LoadedProgram::Impl {
   executorch::extension::MallocMemoryAllocator method_allocator_;
   executorch::extension::MallocMemoryAllocator kernel_allocator_;
   std::optional<et::HierarchicalAllocator> arena_allocator_;
-  std::optional<et::MemoryManager> memory_manager_;
-  DynamicSizes sizes_;
-  std::vector<StagedInput> staged_;
-  std::vector<AlignedBuffer> output_memory_;
-  bool outputs_have_memory_ = false;
-  std::optional<et::Method> method_;
+  std::map<std::string, LoadedMethod> methods_;
+  LoadedMethod* current_ = nullptr;
 };
 
 LoadedProgram::LoadedProgram(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -423,24 +471,28 @@ LoadedProgram::LoadedProgram(LoadedProgram&&) noexcept = default;
 LoadedProgram& LoadedProgram::operator=(LoadedProgram&&) noexcept = default;
 LoadedProgram::~LoadedProgram() = default;
 
-LoadedProgram LoadedProgram::from_file(const std::string& path, const std::string& method) {
+LoadedProgram LoadedProgram::from_file(const std::string& path, const Methods& methods) {
   std::shared_ptr<const MappedFile> file = MappedFile::open(path);
-  auto impl = std::make_unique<Impl>(file->bytes(), path, Impl::Source::file, method);
+  auto impl = std::make_unique<Impl>(file->bytes(), path, Impl::Source::file, methods);
   impl->keep(std::move(file));
   return LoadedProgram(std::move(impl));
 }
 
 LoadedProgram LoadedProgram::from_bytes(std::span<const std::byte> bytes, std::string_view name,
-                                        const std::string& method) {
+                                        const Methods& methods) {
   AlignedBuffer copy(bytes.size());
   std::copy(bytes.begin(), bytes.end(), copy.data());
-  auto impl = std::make_unique<Impl>(copy.bytes(), std::string(name), Impl::Source::memory, method);
+  auto impl =
+      std::make_unique<Impl>(copy.bytes(), std::string(name), Impl::Source::memory, methods);
   impl->keep(std::move(copy));
   return LoadedProgram(std::move(impl));
 }
 
-const std::vector<IoInfo>& LoadedProgram::inputs() const { return impl_->inputs_; }
-const std::vector<IoInfo>& LoadedProgram::outputs() const { return impl_->outputs_; }
+const std::vector<IoInfo>& LoadedProgram::inputs() const { return impl_->inputs(); }
+const std::vector<IoInfo>& LoadedProgram::outputs() const { return impl_->outputs(); }
+
+void LoadedProgram::use(const std::string& method) { impl_->use(method); }
+HostTensor LoadedProgram::get_input(size_t index) const { return impl_->get_input(index); }
 
 void LoadedProgram::set_inputs(const std::vector<HostTensor>& inputs) { impl_->set_inputs(inputs); }
 std::vector<std::vector<int64_t>> LoadedProgram::complete_shapes(

@@ -42,16 +42,23 @@ struct IoInfo {
 /// sizes `f32[s1,3], s1 from 1 to 8`.
 std::string describe(const IoInfo& io);
 
+/// Methods of a program, all of which are loaded before any runs: loading sets states to their
+/// first values. They share one memory, so a state that several have is one.
+using Methods = std::vector<std::string>;
+
 class LoadedProgram {
  public:
-  static LoadedProgram from_file(const std::string& path, const std::string& method = "forward");
+  static LoadedProgram from_file(const std::string& path, const Methods& methods = {"forward"});
   /// Copies the bytes. `name` stands for the program in messages.
   static LoadedProgram from_bytes(std::span<const std::byte> bytes, std::string_view name,
-                                  const std::string& method = "forward");
+                                  const Methods& methods = {"forward"});
 
   LoadedProgram(LoadedProgram&&) noexcept;
   LoadedProgram& operator=(LoadedProgram&&) noexcept;
   ~LoadedProgram();
+
+  /// Chooses the method that all below is about; the first one until then.
+  void use(const std::string& method);
 
   const std::vector<IoInfo>& inputs() const;
   const std::vector<IoInfo>& outputs() const;
@@ -73,6 +80,8 @@ class LoadedProgram {
   void set_inputs(const std::vector<HostTensor>& inputs);
   void execute();
   std::vector<HostTensor> get_outputs() const;
+  /// What the memory of an input holds: what was given, unless the program changes it.
+  HostTensor get_input(size_t index) const;
 
  private:
   class Impl;

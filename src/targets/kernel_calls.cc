@@ -57,8 +57,16 @@ void MethodBuilder::view(pte::ValueId from, const Shape& shape, pte::ValueId to)
 }
 
 pte::ValueId MethodBuilder::alias(const TensorType& type, pte::ValueId of) {
+  const auto& source = std::get<pte::TensorDesc>(method_.values[static_cast<size_t>(of)]);
+  pte::PlannedData place = std::get<pte::PlannedData>(source.storage);
   const pte::ValueId id = temporary(type);
-  aliases_.push_back({id, of});
+  if (place.memory_id == pte::kArena) {
+    aliases_.push_back({id, of});
+  } else {
+    // Places outside the arena are known already.
+    place.initial_state.reset();
+    std::get<pte::TensorDesc>(method_.values[static_cast<size_t>(id)]).storage = place;
+  }
   return id;
 }
 

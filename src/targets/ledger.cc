@@ -17,11 +17,12 @@ std::vector<std::string> neighbours(const Node& node) {
 
 }  // namespace
 
-BoundaryTensor describe_boundary(const std::string& name, const Value* value,
-                                 const std::vector<int>& dim_order, const SymbolTable& symbols) {
-  BoundaryTensor tensor{name, std::string(layline::name(value->dtype())), {}, dim_order};
+BoundaryTensor describe_boundary(const Graph& graph, const std::string& name, const Value* value,
+                                 const std::vector<int>& dim_order) {
+  BoundaryTensor tensor{
+      name, std::string(layline::name(value->dtype())), {}, dim_order, graph.name(), {}};
   const Shape logical = logical_shape(value->shape(), dim_order);
-  tensor.shape = static_dims(symbols.greatest(logical));
+  tensor.shape = static_dims(graph.symbol_table().greatest(logical));
   if (!is_static(logical))
     for (const Dim& dim : logical) tensor.symbolic_shape.push_back(to_string(dim));
   return tensor;

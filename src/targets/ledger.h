@@ -9,8 +9,8 @@
 
 namespace layline {
 
-BoundaryTensor describe_boundary(const std::string& name, const Value* value,
-                                 const std::vector<int>& dim_order, const SymbolTable& symbols);
+BoundaryTensor describe_boundary(const Graph& graph, const std::string& name, const Value* value,
+                                 const std::vector<int>& dim_order);
 
 /// Counts what a node of the final graph moves, dynamic sizes at their upper bounds.
 void count_moves(const Node& node, const SymbolTable& symbols, Report& report);

@@ -88,7 +88,7 @@ class Run {
     for (const Pass& pass : kPasses) report_.passes.push_back({pass.name});
     seen_.fill(-1);
     verify(graph);
-    if (options.validate) validator_.emplace(graph);
+    if (options.validate) validate_from_here();
   }
 
   PipelineReport run() {
@@ -121,6 +121,7 @@ class Run {
       report.rewrites += context.rewrites();
       if (context.certificate()) report_.certificate = context.certificate();
       ++report.runs;
+      report.changes += changed;
     }
     if (changed) {
       ++version_;
@@ -132,22 +133,35 @@ class Run {
     return changed;
   }
 
+  /// From now on, what the graph gives is compared with what it gives now: for the inputs given, or
+  /// for probes, at several sizes if they are dynamic.
+  void validate_from_here() {
+    validators_.clear();
+    if (!options_.validation_inputs.empty()) {
+      validators_.emplace_back(graph_, options_.validation_inputs);
+      return;
+    }
+    const int rounds = graph_.symbols().empty() ? 1 : 3;
+    for (int round = 0; round < rounds; ++round)
+      validators_.emplace_back(graph_, probes(graph_, round));
+  }
+
   void check(const Pass& pass) {
     try {
       verify(graph_);
     } catch (const InternalError& error) {
       throw InternalError(fmt::format("after pass {}: {}", pass.name, error.what()));
     }
-    if (validator_ && pass.rounds_anew)
-      validator_.emplace(graph_);
-    else if (validator_)
-      validator_->check(graph_, pass.name);
+    if (pass.rounds_anew && !validators_.empty())
+      validate_from_here();
+    else
+      for (Validator& validator : validators_) validator.check(graph_, pass.name);
   }
 
   Graph& graph_;
   const PipelineOptions& options_;
   PipelineReport report_;
-  std::optional<Validator> validator_;
+  std::vector<Validator> validators_;  // one for each set of inputs
   // Counts the changes of the graph, so that a pass is not run again on what it has seen.
   int version_ = 0;
   std::array<int, kPasses.size()> seen_;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/tensor.h"
 #include "transforms/pass.h"
 
 namespace layline {
@@ -25,6 +26,8 @@ struct PipelineOptions {
   bool explain = false;
   /// Evaluate the graph before and after each pass and compare (slow).
   bool validate = false;
+  /// What to evaluate it with; made up if there is nothing.
+  std::vector<Tensor> validation_inputs = {};
   /// Called after each run of a pass.
   std::function<void(const Pass&, const Graph&)> on_pass = {};
 };
@@ -32,6 +35,7 @@ struct PipelineOptions {
 struct PassReport {
   std::string_view pass;
   int runs = 0;
+  int changes = 0;  // runs that changed the graph
   size_t rewrites = 0;
   double seconds = 0;
 };

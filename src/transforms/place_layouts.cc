@@ -25,6 +25,7 @@ bool place_layouts(Graph& graph, PassContext& context) {
   for (size_t n = 0; n < problem.nodes.size(); ++n) {
     const auto chosen = static_cast<size_t>(placement.order[n]);
     const PlacedNode& node = problem.nodes[n];
+    if (node.state) continue;
     if (chosen == 0) {
       context.explain(*node.node, "keeps its order, one of {} that were possible",
                       node.orders.size());

@@ -103,17 +103,6 @@ bool agree_but_for_steps(const Tensor& expected, const Tensor& actual) {
          sum <= kMean * largest * static_cast<double>(expected.count());
 }
 
-/// The first element that differs, or -1.
-int64_t first_difference(const Tensor& expected, const Tensor& actual) {
-  double largest = 0;
-  for (int64_t i = 0; i < expected.count(); ++i)
-    if (std::isfinite(expected.get(i))) largest = std::max(largest, std::abs(expected.get(i)));
-  const double tolerance = is_float(expected.dtype()) ? kTolerance * largest : 0;
-  for (int64_t i = 0; i < expected.count(); ++i)
-    if (!agree(expected.get(i), actual.get(i), tolerance)) return i;
-  return -1;
-}
-
 }  // namespace
 
 std::vector<Tensor> probes(const Graph& graph, int round) {
@@ -139,30 +128,76 @@ std::vector<Tensor> probes(const Graph& graph, int round) {
   return inputs;
 }
 
-Validator::Validator(const Graph& graph) {
-  const int rounds = graph.symbols().empty() ? 1 : 3;
-  for (int round = 0; round < rounds; ++round) {
-    std::vector<Tensor> inputs = probes(graph, round);
-    std::vector<Tensor> expected = evaluate(graph, inputs);
-    probes_.push_back({std::move(inputs), std::move(expected)});
-  }
+int64_t first_difference(const Tensor& expected, const Tensor& actual, double tolerance) {
+  double largest = 0;
+  for (int64_t i = 0; i < expected.count(); ++i)
+    if (std::isfinite(expected.get(i))) largest = std::max(largest, std::abs(expected.get(i)));
+  const double allowed = is_float(expected.dtype()) ? tolerance * largest : 0;
+  for (int64_t i = 0; i < expected.count(); ++i)
+    if (!agree(expected.get(i), actual.get(i), allowed)) return i;
+  return -1;
 }
 
-void Validator::check(const Graph& graph, std::string_view pass) const {
-  for (const auto& [inputs, expected] : probes_) {
-    const std::vector<Tensor> actual = evaluate(graph, inputs);
-    for (size_t i = 0; i < expected.size(); ++i) {
-      const std::string& name = graph.outputs()[i].name;
-      if (actual[i].type() != expected[i].type())
-        throw InternalError(fmt::format("pass {} changes output {} from {} to {}", pass, name,
-                                        to_string(expected[i].type()),
-                                        to_string(actual[i].type())));
-      const int64_t at = first_difference(expected[i], actual[i]);
-      if (at >= 0 && !(rounds(graph) && agree_but_for_steps(expected[i], actual[i])))
-        throw InternalError(fmt::format("pass {} changes output {}: element {} is {} instead of {}",
-                                        pass, name, at, actual[i].get(at), expected[i].get(at)));
-    }
+Validator::Validator(const Graph& graph, std::vector<Tensor> inputs)
+    : inputs_(std::move(inputs)), expected_(evaluate_all(graph)) {
+  results_ = std::move(next_results_);
+}
+
+/// States are given, and compared, as they are in the model, wherever a pass has put them.
+std::vector<Tensor> Validator::evaluate_as_model(const Graph& graph,
+                                                 const Observer& observe) const {
+  std::vector<Tensor> inputs;
+  for (const GraphInput& input : graph.inputs())
+    if (input.value != nullptr) inputs.push_back(in_memory(input, inputs_[inputs.size()]));
+  std::vector<Tensor> outputs = evaluate(graph, inputs, observe);
+  size_t next = 0;
+  for (const GraphOutput& output : graph.outputs()) {
+    if (output.value == nullptr) continue;
+    Tensor& tensor = outputs[next++];
+    if (output.writes) tensor = in_model(graph.inputs()[*output.writes], std::move(tensor));
   }
+  return outputs;
+}
+
+std::vector<Tensor> Validator::evaluate_all(const Graph& graph) {
+  next_results_.clear();
+  return evaluate_as_model(graph, [this](const Node& node, const Tensor& result) {
+    if (node.origin()) next_results_.emplace(node.origin().get(), result);
+  });
+}
+
+/// An op of the model may have become several nodes and its results other shapes: only nodes whose
+/// op had results of their type before can be told to differ.
+std::string Validator::first_diverging_node(const Graph& graph) const {
+  std::string found;
+  evaluate_as_model(graph, [&](const Node& node, const Tensor& result) {
+    if (!found.empty() || !node.origin()) return;
+    bool known = false, same = false;
+    const auto [first, last] = results_.equal_range(node.origin().get());
+    for (auto before = first; before != last; ++before) {
+      if (before->second.type() != result.type()) continue;
+      known = true;
+      same = same || first_difference(before->second, result, kTolerance) < 0;
+    }
+    if (known && !same) found = fmt::format("; the first node that differs is {}", describe(node));
+  });
+  return found;
+}
+
+void Validator::check(const Graph& graph, std::string_view pass) {
+  const std::vector<Tensor> actual = evaluate_all(graph);
+  for (size_t i = 0; i < expected_.size(); ++i) {
+    const std::string& name = graph.outputs()[i].name;
+    if (actual[i].type() != expected_[i].type())
+      throw InternalError(fmt::format("pass {} changes output {} from {} to {}", pass, name,
+                                      to_string(expected_[i].type()), to_string(actual[i].type())));
+    const int64_t at = first_difference(expected_[i], actual[i], kTolerance);
+    if (at >= 0 && !(rounds(graph) && agree_but_for_steps(expected_[i], actual[i])))
+      throw InternalError(fmt::format("pass {} changes output {}: element {} is {} instead of {}{}",
+                                      pass, name, at, actual[i].get(at), expected_[i].get(at),
+                                      first_diverging_node(graph)));
+  }
+  results_ = std::move(next_results_);
 }
 
 }  // namespace layline

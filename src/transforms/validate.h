@@ -1,9 +1,12 @@
 // Translation validation: a graph must mean the same after a pass as before.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "ir/evaluate.h"
 #include "ir/graph.h"
 #include "ir/tensor.h"
 
@@ -14,21 +17,30 @@ namespace layline {
 /// numbers. Dynamic sizes are small, and others in each round.
 std::vector<Tensor> probes(const Graph& graph, int round = 0);
 
-/// Remembers what the graph gives for its probes, at several sizes if they are dynamic, and
-/// compares.
+/// The first element that differs by more than `tolerance` of the largest finite one, in integers
+/// at all; -1 if none does.
+int64_t first_difference(const Tensor& expected, const Tensor& actual, double tolerance);
+
+/// Remembers what the graph gives for its inputs, and compares.
 class Validator {
  public:
-  explicit Validator(const Graph& graph);
-  /// Throws InternalError, naming `pass` and the first output that differs by more than 1e-4 of the
-  /// output's largest element; of a graph that rounds, by more than a few steps.
-  void check(const Graph& graph, std::string_view pass) const;
+  Validator(const Graph& graph, std::vector<Tensor> inputs);
+  /// Throws InternalError, naming `pass`, the first output that differs by more than 1e-4 of the
+  /// output's largest element (of a graph that rounds, by more than a few steps), and the first node whose result is none that the model's own op had
+  /// before.
+  void check(const Graph& graph, std::string_view pass);
 
  private:
-  struct Probe {
-    std::vector<Tensor> inputs;
-    std::vector<Tensor> expected;
-  };
-  std::vector<Probe> probes_;
+  /// Results of nodes in the last graph that was right, by where they come from in the model.
+  using Results = std::unordered_multimap<const Origin*, Tensor>;
+
+  std::vector<Tensor> evaluate_as_model(const Graph& graph, const Observer& observe) const;
+  std::vector<Tensor> evaluate_all(const Graph& graph);
+  std::string first_diverging_node(const Graph& graph) const;
+
+  std::vector<Tensor> inputs_;
+  Results results_, next_results_;
+  std::vector<Tensor> expected_;
 };
 
 }  // namespace layline

@@ -50,9 +50,8 @@ std::vector<std::string> all_fixtures() {
   return names;
 }
 
-namespace {
-
-void expect_outputs(LoadedProgram& loaded, const std::filesystem::path& folder, const Tolerance& tolerance) {
+void expect_step(LoadedProgram& loaded, const std::filesystem::path& folder,
+                 const Tolerance& tolerance) {
   SCOPED_TRACE(folder.filename().string());
   std::vector<HostTensor> inputs(loaded.inputs().size());
   for (size_t i = 0; i < inputs.size(); ++i)
@@ -67,23 +66,31 @@ void expect_outputs(LoadedProgram& loaded, const std::filesystem::path& folder, 
     expect_close(outputs[i], read_tensor((folder / fmt::format("output_{}.npy", i)).string()),
                  tolerance);
   }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto changed = folder / fmt::format("changed_{}.npy", i);
+    if (loaded.inputs()[i].kind != IoKind::tensor) continue;
+    SCOPED_TRACE(fmt::format("input {} after the run", i));
+    expect_close(loaded.get_input(i),
+                 std::filesystem::exists(changed) ? read_tensor(changed.string()) : inputs[i],
+                 tolerance);
+  }
 }
-
-}  // namespace
 
 void expect_outputs(const pte::Program& program, const std::string& method,
                     const std::filesystem::path& folder, const Tolerance& tolerance) {
   MemorySink sink;
   write_program(program, sink);
-  LoadedProgram loaded = LoadedProgram::from_bytes(sink.bytes(), "the fixture", method);
-  expect_outputs(loaded, folder, tolerance);
-  std::filesystem::path other;
+  LoadedProgram loaded = LoadedProgram::from_bytes(sink.bytes(), "the fixture", {method});
+  const auto numbered = [&](const char* kind, int number) {
+    return folder / fmt::format("{}_{}", kind, number);
+  };
+  if (!std::filesystem::exists(numbered("step", 0))) expect_step(loaded, folder, tolerance);
+  for (int step = 0; std::filesystem::exists(numbered("step", step)); ++step)
+    expect_step(loaded, numbered("step", step), tolerance);
   int sizes = 0;
-  while (std::filesystem::exists(other = folder / fmt::format("size_{}", sizes + 1))) {
-    expect_outputs(loaded, other, tolerance);
-    ++sizes;
-  }
-  if (sizes > 0) expect_outputs(loaded, folder, tolerance);
+  for (; std::filesystem::exists(numbered("size", sizes + 1)); ++sizes)
+    expect_step(loaded, numbered("size", sizes + 1), tolerance);
+  if (sizes > 0) expect_step(loaded, folder, tolerance);
 }
 
 }  // namespace layline

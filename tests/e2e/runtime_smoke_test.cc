@@ -247,7 +247,7 @@ TEST(Runtime, AMissingKernelIsNamed) {
 
 TEST(Runtime, AMissingMethodIsAUsersError) {
   const std::vector<std::byte> bytes = bytes_of(add_program(desc({1})));
-  EXPECT_EQ(message_of<UserError>([&] { LoadedProgram::from_bytes(bytes, "test", "encode"); }),
+  EXPECT_EQ(message_of<UserError>([&] { LoadedProgram::from_bytes(bytes, "test", {"encode"}); }),
             "test: no method `encode`; it has forward");
 }
 

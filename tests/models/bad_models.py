@@ -70,6 +70,34 @@ class Random(nn.Module):
         return x + torch.rand_like(x)
 
 
+class ChangedParameter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(3), requires_grad=False)
+
+    def forward(self, x):
+        self.weight.add_(1)
+        return x * self.weight
+
+
+class SharedBuffer(nn.Module):
+    """A buffer that changes, and a view of its memory."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("all", torch.zeros(4, 3))
+        self.register_buffer("first", self.all[0])
+
+    def forward(self, x):
+        self.all.add_(x)
+        return self.first * 2
+
+
+class ChangedImage(nn.Module):
+    def forward(self, x):
+        return x.relu_().sum()
+
+
 def subclass_weights():
     """Weights of a tensor subclass: they are serialised as a pickle, not as raw bytes."""
     from torchao.quantization import Int8WeightOnlyConfig, quantize_
@@ -89,6 +117,9 @@ MODELS = {
     "late_windows": (LateWindows, lambda: (torch.randn(2, 5),)),
     "complex": (Complex, lambda: (torch.randn(3, 2),)),
     "subclass_weights": (subclass_weights, lambda: (torch.randn(2, 8),)),
+    "changed_parameter": (ChangedParameter, lambda: (torch.randn(3),)),
+    "changed_image": (ChangedImage, lambda: (export.channels_last(torch.randn(1, 3, 4, 4)),)),
+    "shared_buffer": (SharedBuffer, lambda: (torch.randn(4, 3),)),
     "random": (Random, lambda: (torch.randn(3, 2),)),
     "unbounded": (nn.ReLU, lambda: (torch.randn(3, 2),), ({0: Dim("batch")},)),
 }

@@ -16,10 +16,18 @@ class Case:
     dtype: torch.dtype = torch.float32
     operators: tuple = field(default=())
     other_sizes: tuple = ()
+    steps: int = 0
 
 
 def case(
-    name, inputs, also=(), dynamic_shapes=None, dtype=torch.float32, expect="", other_sizes=()
+    name,
+    inputs,
+    also=(),
+    dynamic_shapes=None,
+    dtype=torch.float32,
+    expect="",
+    other_sizes=(),
+    steps=0,
 ):
     """Registers a module class as fixture `name`.
 
@@ -29,13 +37,15 @@ def case(
             cannot silently stop testing what it was written for.
     other_sizes: functions like `inputs`, which make inputs of other sizes that dynamic_shapes allow;
             what they give is written as NAME/size_1, NAME/size_2...
+    steps:  how often to run the model, for one that remembers; `inputs` then gives a function that
+            gives the inputs of each step, or is itself that function.
     """
 
     def register(model):
         assert name not in CASES, name
         operators = tuple(expect.split())
         CASES[name] = Case(
-            model, inputs, also, dynamic_shapes, dtype, operators, tuple(other_sizes)
+            model, inputs, also, dynamic_shapes, dtype, operators, tuple(other_sizes), steps
         )
         return model
 

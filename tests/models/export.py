@@ -6,6 +6,9 @@ A model NAME is written as
     NAME/input_K.npy     the K-th user input of the exported graph
     NAME/output_K.npy    the K-th user output, as computed by torch in eval mode
 
+A model that remembers is run several times, on inputs of their own, and has a folder for each:
+NAME/step_0/input_K.npy. An input that the model changes is there again as changed_K.npy.
+
 K counts user inputs (outputs) in the order of the graph signature, with nested containers
 flattened. An input or output that is not a tensor (None, or a number that export specialised) has
 no file, and its index is skipped. Arrays are stored in logical shape and C order, whatever the
@@ -121,33 +124,49 @@ def export(model, inputs, decomposed=False, dynamic_shapes=None):
     return program
 
 
+def _save_array(path, tensor):
+    np.save(path, np.array(tensor.detach().numpy(), order="C"))
+
+
 def _save_arrays(folder, kind, tree):
     for index, value in enumerate(pytree.tree_leaves(tree)):
         if isinstance(value, torch.Tensor):
-            np.save(folder / f"{kind}_{index}.npy", np.array(value.detach().numpy(), order="C"))
+            _save_array(folder / f"{kind}_{index}.npy", value)
 
 
-def save_reference(folder, model, inputs):
-    """Runs the model on the inputs and writes both sides as .npy files."""
-    shutil.rmtree(folder, ignore_errors=True)
+def _run_step(folder, model, inputs):
     folder.mkdir(parents=True)
     _save_arrays(folder, "input", inputs)
     # The model may write into its inputs, so it gets copies, and into its buffers, so it runs once.
     copies = pytree.tree_map_only(torch.Tensor, torch.clone, inputs)
     with torch.no_grad():
         _save_arrays(folder, "output", model(*copies))
+    pairs = enumerate(zip(pytree.tree_leaves(inputs), pytree.tree_leaves(copies)))
+    for index, (before, after) in pairs:
+        if isinstance(before, torch.Tensor) and not torch.equal(before, after):
+            _save_array(folder / f"changed_{index}.npy", after)
 
 
-def save(path, model, inputs, decomposed=False, dynamic_shapes=None, samples=True):
+def save_reference(folder, model, inputs, steps=None):
+    """Runs the model on the inputs, or on those of each step, and writes all as .npy files."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if steps is None:
+        return _run_step(folder, model, inputs)
+    for index, step in enumerate(steps):
+        _run_step(folder / f"step_{index}", model, step)
+
+
+def save(path, model, inputs, decomposed=False, dynamic_shapes=None, samples=True, steps=None):
     """Writes path.pt2 and the folder path. Returns the program.
 
-    samples: whether the archive also holds the inputs that the model was exported with."""
+    samples: whether the archive also holds the inputs that the model was exported with.
+    steps: the inputs of each run, for a model that remembers."""
     path = Path(path)
     program = export(model, inputs, decomposed, dynamic_shapes)
     if not samples:
         program.example_inputs = None
     torch.export.save(program, f"{path}.pt2")
-    save_reference(path, model, inputs)
+    save_reference(path, model, inputs, steps)
     return program
 
 

@@ -19,12 +19,14 @@ import catalogue
 import dynamic
 import export
 import layers
+import llama
 import networks
 import npu
 import operands
 import quantised
 import sequences
 import shapes
+import states
 import yardstick
 from cases import CASES
 
@@ -33,12 +35,16 @@ def write_variant(path, name, case, variant):
     export.seed(name)
     model = export.randomise(case.make_model()).eval().to(case.dtype)
     inputs = case.make_inputs()
+    make_inputs = case.make_inputs
+    if callable(inputs):
+        make_inputs, inputs = inputs, inputs()
+    steps = [inputs, *(make_inputs() for _ in range(1, case.steps))] if case.steps else None
     if variant == "channels_last":
         model, inputs = export.channels_last(model), export.channels_last(inputs)
     decomposed = variant == "decomposed"
-    program = export.save(path, model, inputs, decomposed, case.dynamic_shapes, samples=False)
-    for index, make_inputs in enumerate(case.other_sizes):
-        export.save_reference(path / f"size_{index + 1}", model, make_inputs())
+    program = export.save(path, model, inputs, decomposed, case.dynamic_shapes, False, steps)
+    for index, make_other in enumerate(case.other_sizes):
+        export.save_reference(path / f"size_{index + 1}", model, make_other())
     return program
 
 
@@ -61,7 +67,12 @@ def main():
     parser.add_argument("directory", type=Path)
     parser.add_argument("names", nargs="*", help="all fixtures unless given")
     arguments = parser.parse_args()
-    special = {**networks.ARCHIVES, **bad_models.ARCHIVES, **quantised.ARCHIVES}
+    special = {
+        **networks.ARCHIVES,
+        **llama.ARCHIVES,
+        **bad_models.ARCHIVES,
+        **quantised.ARCHIVES,
+    }
     names = [*CASES, *special]
     if arguments.list:
         print(*names, sep="\n")

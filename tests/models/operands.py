@@ -425,20 +425,6 @@ class InplaceViews(nn.Module):
         return a, b, c, row, d, transposed, e, f, g
 
 
-@case("mutable_buffer", randn((2, 3)))
-class MutableBuffer(nn.Module):
-    """A buffer that is read and then updated by every call: the outputs are those of the first."""
-
-    def __init__(self):
-        super().__init__()
-        self.register_buffer("total", torch.tensor([0.5, 1.0, 1.5]))
-
-    def forward(self, x):
-        y = x + self.total
-        self.total.add_(x[0])
-        return y, self.total * 2
-
-
 @case("scalar_chain", randn((1, 3, 8, 8)), ("channels_last", "decomposed"))
 class ScalarChain(nn.Module):
     """Normalisation written out: scalars and [1,C,1,1] constants before and after a conv."""

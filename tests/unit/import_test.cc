@@ -49,7 +49,7 @@ void expect_refused(const Change& change, const std::string& message,
                     const std::string& fixture = "fused_activations") {
   const TemporaryFile file(changed(fixture, change));
   try {
-    import_archive(file.path());
+    import_archive(MappedFile::open(file.path()));
     FAIL() << "imported";
   } catch (const UserError& error) {
     EXPECT_NE(std::string(error.what()).find(message), std::string::npos) << error.what();
@@ -134,7 +134,8 @@ TEST(Import, D6PoolsWithBadParameters) {
 
 /// D7: a channels-last input keeps its logical shape, and its value is what lies in memory.
 TEST(Import, D7ChannelsLastInputsEnterAsTheyLie) {
-  auto methods = import_archive(std::string(LAYLINE_TEST_DATA) + "/conv2d.channels_last.pt2");
+  auto methods = import_archive(
+      MappedFile::open(std::string(LAYLINE_TEST_DATA) + "/conv2d.channels_last.pt2"));
   const GraphInput& input = methods[0].graph.inputs()[0];
   EXPECT_EQ(input.dim_order, (std::vector<int>{0, 2, 3, 1}));
   EXPECT_EQ(to_string(input.value->shape()), "[2,6,7,6]");  // torch's shape is [2,6,6,7]

@@ -39,9 +39,10 @@ Report sample() {
   report.portable_ops = {{"argmax", 2, "XNNPACK has no such kernel"}};
   report.permutes = {2,  3,  1,    1,
                      96, 96, true, {{"permute_3", "[1,2,3,4]", 96, {"conv", "output"}}}};
-  report.inputs = {{"x", "f32", {8, 3, 32}, {0, 2, 1}, {"s1", "3", "2*s2"}}};
+  report.inputs = {{"x", "f32", {8, 3, 32}, {0, 2, 1}, "forward", {"s1", "3", "2*s2"}}};
   report.symbols = {{"forward", "s1", "batch", "", 1, 8}, {"forward", "s2", "", "s1+8", 9, 16}};
-  report.outputs = {{"y", "i64", {}, {}}};
+  report.outputs = {{"y", "i64", {}, {}, "forward", {}}};
+  report.states = {{"cache", "f32", {"2", "4"}, 32, {"prefill", "decode"}}};
   report.arena_bytes = 100;
   report.arena_lower_bound_bytes = 90;
   report.constant_bytes = 80;
@@ -60,6 +61,7 @@ TEST_F(ReportTest, HasTheKeysOfTheContract) {
   EXPECT_EQ(keys(report), (std::vector<std::string>{
                               "version", "model", "target", "compile_ms", "ops", "delegates",
                               "portable_ops", "permutes", "moves", "inputs", "outputs", "symbols",
+                              "states",
                               "memory", "kernels", "backends", "methods", "passes"}));
   EXPECT_EQ(keys(report["portable_ops"].at(0)), (std::vector<std::string>{"op", "count", "why"}));
   EXPECT_EQ(keys(report["permutes"]),
@@ -68,13 +70,17 @@ TEST_F(ReportTest, HasTheKeysOfTheContract) {
   EXPECT_EQ(keys(report["permutes"]["survivors"].at(0)),
             (std::vector<std::string>{"node", "shape", "bytes", "forced_by"}));
   EXPECT_EQ(keys(report["inputs"].at(0)),
-            (std::vector<std::string>{"name", "dtype", "shape", "dim_order", "symbolic_shape"}));
+            (std::vector<std::string>{"name", "dtype", "shape", "dim_order", "method",
+                                      "symbolic_shape"}));
   EXPECT_EQ(keys(report["outputs"].at(0)),
-            (std::vector<std::string>{"name", "dtype", "shape", "dim_order"}));
+            (std::vector<std::string>{"name", "dtype", "shape", "dim_order", "method"}));
   EXPECT_EQ(keys(report["symbols"].at(0)),
             (std::vector<std::string>{"method", "symbol", "name", "formula", "min", "max"}));
   EXPECT_EQ(keys(report["memory"]),
-            (std::vector<std::string>{"arena_bytes", "arena_lower_bound_bytes", "constant_bytes"}));
+            (std::vector<std::string>{"arena_bytes", "arena_lower_bound_bytes", "state_bytes",
+                                      "constant_bytes"}));
+  EXPECT_EQ(keys(report["states"].at(0)),
+            (std::vector<std::string>{"name", "dtype", "shape", "bytes", "methods"}));
   EXPECT_EQ(keys(report["moves"]), (std::vector<std::string>{"slice", "concat", "copy"}));
   EXPECT_EQ(keys(report["moves"]["copy"]), (std::vector<std::string>{"count", "bytes"}));
 }

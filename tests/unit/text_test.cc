@@ -31,6 +31,7 @@ graph "every op" {
   input "i" %i : i64[3]
   input "b" %b : bool[8]
   input "d" %d : f32[s1,2*s2]
+  state "cache.keys" %keys = f32[8] splat 0
   %w : f32[8,1,1,8] = constant() { data = f32[8,1,1,8] splat 0.5 } @1
   %slope = constant() { data = f32[8] (1, 0.5, -0.25, 1e-45, inf, -inf, nan, -0) }
   %conv = conv(%x, %w) { stride = [2,2], dilation = [1,1], low = [0,1], high = [1,0], bounds = [0,6] } @2
@@ -144,6 +145,7 @@ graph "every op" {
   output "logits" %softmax
   output "again" %softmax order (0,3,1,2)
   output "an input" %x
+  write %slope to %keys
   output "nothing" fixed none
   output "a number" fixed int 3
   origin @1 "weight" "" ""
@@ -373,11 +375,17 @@ TEST(Text, PendingWorkOnConstants) {
 
 TEST(Text, ErrorsNameThePlace) {
   EXPECT_EQ(error_of(""), "test.lay:1:1: expected 'graph', found the end of the text");
-  EXPECT_EQ(
-      error_of("graph \"g\" {\n  oops\n}"),
-      "test.lay:2:3: expected symbol, input, output, origin, a %value or '}', found \"oops\"");
+  EXPECT_EQ(error_of("graph \"g\" {\n  oops\n}"),
+            "test.lay:2:3: expected symbol, input, state, output, write, origin, a %value or '}', "
+            "found \"oops\"");
   EXPECT_EQ(line_error("  %y = foo(%x)"), "test.lay:3:8: no op is called 'foo'");
   EXPECT_EQ(line_error("  %y = abs(%z)"), "test.lay:3:12: %z is not defined before this use");
+  EXPECT_EQ(line_error("%y = abs(%x) write %x to %y"),
+            "test.lay:3:26: %y is no input and no state");
+  EXPECT_EQ(line_error("state \"s\" %s = f32[1] splat 0 write %x to %s"),
+            "test.lay:3:43: %s is f32[1], but %x is f32[2,3]");
+  EXPECT_EQ(line_error("%y = abs(%x) write %y to %x write %y to %x"),
+            "test.lay:3:41: %x is written twice");
   EXPECT_EQ(line_error("%x = abs(%x)"), "test.lay:3:2: %x is defined already");
   EXPECT_EQ(line_error("%y = add(%x)"), "test.lay:3:6: add takes (a b), not 1 operands");
   EXPECT_EQ(line_error("%y : f32[3,2] = abs(%x)"),

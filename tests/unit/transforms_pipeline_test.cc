@@ -92,13 +92,40 @@ TEST(Validator, NamesThePassAndTheOutput) {
   Model m;
   Value* x = m.input({2, 3});
   m.output(x).output(m.add(Op::neg, {x}));
-  const Validator validator(m.built());
+  Validator validator(m.built(), probes(m.built()));
   m.built().set_output(1, x, {0, 1});
   try {
     validator.check(m.built(), "wrong_pass");
     FAIL();
   } catch (const InternalError& error) {
     EXPECT_NE(std::string(error.what()).find("pass wrong_pass changes output y1"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Validator, NamesTheFirstNodeThatDiffers) {
+  auto origin = [](const char* name) {
+    return std::make_shared<const Origin>(Origin{name, "model.py:3", ""});
+  };
+  Graph graph("g");
+  const OriginRef wrong = origin("exp_1");
+  Value* x = graph.add_input("x", {DType::f32, {2, 3}});
+  Value* a = graph.add(Op::abs, {x}, NoAttrs{}, origin("abs_1"));
+  Value* b = graph.add(Op::exp, {a}, NoAttrs{}, wrong);
+  Value* c = graph.add(Op::neg, {b}, NoAttrs{}, origin("neg_1"));
+  graph.add_output("y", c);
+  Validator validator(graph, probes(graph));
+  Graph broken("g");
+  Value* input = broken.add_input("x", {DType::f32, {2, 3}});
+  Value* sine = broken.add(Op::sin, {broken.add(Op::abs, {input}, NoAttrs{}, a->def()->origin())},
+                           NoAttrs{}, wrong);
+  broken.add_output("y", broken.add(Op::neg, {sine}, NoAttrs{}, c->def()->origin()));
+  try {
+    validator.check(broken, "wrong_pass");
+    FAIL();
+  } catch (const InternalError& error) {
+    EXPECT_NE(std::string(error.what()).find("first node that differs is exp_1 (model.py:3)"),
               std::string::npos)
         << error.what();
   }

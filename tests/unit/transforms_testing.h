@@ -62,7 +62,7 @@ class Model : public Builder {
 
   /// Runs the passes once each and checks that the graph still means the same.
   Model& run(std::initializer_list<std::string_view> names) {
-    const Validator validator(*owned_);
+    Validator validator(*owned_, probes(*owned_));
     for (const std::string_view name : names) {
       bool found = false;
       for (const Pass& pass : all_passes()) {

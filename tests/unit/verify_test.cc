@@ -157,6 +157,25 @@ TEST_F(Verify, OutputThatIsNotInTheGraph) {
   EXPECT_ERROR(graph, "%dead = abs [dead]: is output y, but no input");
 }
 
+TEST_F(Verify, WritesToInputs) {
+  graph.add_state("s", Constant::owned(DType::f32, {2, 3}, std::vector<std::byte>(24)));
+  const size_t state = graph.inputs().size() - 1;
+  graph.add_write(state, c);
+  verify(graph);
+  graph.add_write(state, b);
+  EXPECT_ERROR(graph, "%b = add [b]: is a second write to the input s");
+  writable(graph.outputs().back()).writes = 1;  // z, which lies in another order
+  EXPECT_ERROR(graph, "is written to the input z, which has another type");
+  writable(graph.outputs().back()).writes = 99;
+  EXPECT_ERROR(graph, "is written to input 99, which there is not");
+}
+
+TEST_F(Verify, StateOfAnotherType) {
+  graph.add_state("s", Constant::owned(DType::f32, {2, 3}, std::vector<std::byte>(24)));
+  writable(graph.inputs().back()).initial = Constant::scalar(DType::f32, 1);
+  EXPECT_ERROR(graph, "is a state that starts as f32[]");
+}
+
 TEST_F(Verify, InputThatIsComputed) {
   writable(graph.inputs()[1].value) = c;
   EXPECT_ERROR(graph, "is computed, yet among the inputs");

@@ -24,7 +24,7 @@ ZipArchive open_zip(const std::string& contents) {
 std::string read_error(const std::string& contents) {
   const TemporaryFile file(contents);
   try {
-    const Pt2Archive archive(file.path());
+    const Pt2Archive archive(MappedFile::open(file.path()));
     archive.program(archive.models()[0]);
     archive.weights(archive.models()[0]);
     archive.constants(archive.models()[0]);
@@ -158,7 +158,7 @@ TEST(Zip, NoDamagedByteCrashes) {
 
 TEST(Archive, ListsModelsAndTheirPayloads) {
   const TemporaryFile file(pt2_file({}));
-  const Pt2Archive archive(file.path());
+  const Pt2Archive archive(MappedFile::open(file.path()));
   EXPECT_EQ(archive.models(), std::vector<std::string>{"model"});
   EXPECT_EQ(text(archive.model_json("model")), kProgram);
   EXPECT_EQ(archive.program("model").opset_version.at("aten"), 10);
@@ -230,7 +230,7 @@ TEST(Archive, PickledTensorsAreRefusedOnlyWhenUsed) {
   parts.pickle = true;
   parts.storage = "pickle";
   const TemporaryFile file(pt2_file(parts));
-  const PayloadTable weights = Pt2Archive(file.path()).weights("model");
+  const PayloadTable weights = Pt2Archive(MappedFile::open(file.path())).weights("model");
   EXPECT_TRUE(weights.find("a.w")->use_pickle);
   try {
     weights.tensor("a.w");

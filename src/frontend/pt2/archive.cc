@@ -68,7 +68,9 @@ const Payload& PayloadTable::tensor(std::string_view fqn) const {
   return *payload;
 }
 
-Pt2Archive::Pt2Archive(const std::string& path) : file_(MappedFile::open(path)), zip_(file_) {
+Pt2Archive::Pt2Archive(std::shared_ptr<const MappedFile> file)
+    : file_(std::move(file)), zip_(file_) {
+  const std::string& path = file_->path();
   if (zip_.entries().empty()) throw UserError("'{}' is an empty archive", path);
   const std::string_view first = zip_.entries().front().name;
   root_ = first.substr(0, first.find('/') + 1);

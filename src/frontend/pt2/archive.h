@@ -46,7 +46,7 @@ class PayloadTable {
 class Pt2Archive {
  public:
   /// UserError if the file is not a little-endian .pt2 with at least one exported program.
-  explicit Pt2Archive(const std::string& path);
+  explicit Pt2Archive(std::shared_ptr<const MappedFile> file);
 
   /// Methods, usually just "model", in the order of the archive.
   const std::vector<std::string>& models() const { return models_; }

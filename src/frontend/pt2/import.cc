@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -103,8 +104,10 @@ class Importer {
     refuse_unsupported();
     for (size_t i = 0; i < program_.inputs.size(); ++i) bind_input(program_.inputs[i]);
     check_bounded(graph_);
+    find_states();
     for (const Node& node : program_.graph.nodes) import_node(node);
     bind_outputs();
+    write_changed();
     return {std::move(graph_), permutes_in_model_};
   }
 
@@ -220,6 +223,7 @@ class Importer {
     TensorType type = type_of(spec.name, meta);
     const std::vector<int> order = recorded_order(meta);
     Value* value = nullptr;
+    const size_t input = graph_.inputs().size();
     if (order.empty()) {
       value = graph_.add_input(std::string(spec.name), std::move(type));
     } else {
@@ -227,14 +231,14 @@ class Importer {
       for (size_t i = 0; i < order.size(); ++i)
         type.shape[i] = logical[static_cast<size_t>(order[i])];
       Value* stored = graph_.add_input(std::string(spec.name), std::move(type), order);
-      value =
-          Builder(graph_, std::make_shared<const Origin>(Origin{std::string(spec.name), "", ""}))
-              .from_channels_last(stored);
+      value = builder_for(spec.name).from_channels_last(stored);
     }
-    env_.define(spec.name, value,
-                fmt::format("changes the input `{}` in place; write `x = x.clone()` before it in "
-                            "the model",
-                            spec.name));
+    env_.define(spec.name, value);
+    changeable_.push_back({spec.name, input, value});
+  }
+
+  Builder builder_for(std::string_view name) {
+    return {graph_, std::make_shared<const Origin>(Origin{std::string(name), "", ""})};
   }
 
   void bind_fixed_input(const InputSpec& spec) {
@@ -258,28 +262,82 @@ class Importer {
     throw UserError("{}: `{}` is defined twice", archive_.file()->path(), name);
   }
 
+  /// The buffers that the model changes, by the names of their inputs. Either the signature lists
+  /// them, or nodes write to them in place, perhaps through views.
+  void find_states() {
+    std::unordered_map<std::string_view, std::string_view> aliases;  // to the stored tensor
+    for (const auto& [name, spec] : stored_) aliases.emplace(name, name);
+    for (const Node& node : program_.graph.nodes) {
+      bool in_place = false;
+      const OpRule* rule = rule_for(node, in_place);
+      if (rule == nullptr || node.inputs.empty()) continue;
+      const auto* self = node.inputs.front().arg.as<TensorArg>();
+      const auto alias = self ? aliases.find(self->name) : aliases.end();
+      if (alias == aliases.end()) continue;
+      const std::string_view root = alias->second;
+      if (in_place) states_.insert(root);
+      if (in_place || may_alias(*rule))
+        visit_names(node.outputs, [&](std::string_view name) { aliases.emplace(name, root); });
+    }
+    for (const OutputSpec& spec : program_.outputs) {
+      if (spec.kind != OutputKind::kBufferMutation) continue;
+      const auto stored = std::ranges::find_if(
+          stored_, [&](const auto& entry) { return entry.second->fqn == spec.target; });
+      if (stored == stored_.end())
+        throw UserError("{}: the model changes the buffer `{}`, which it does not have",
+                        archive_.file()->path(), spec.target);
+      states_.insert(stored->first);
+    }
+    if (states_.empty()) return;
+    // A state of its own for each; one that shares its memory would have to change with the other.
+    const auto read = names_read();
+    for (const std::string_view name : states_) {
+      const InputSpec& spec = *stored_.at(name);
+      if (spec.kind == InputKind::kParameter)
+        throw UserError("{}: the model changes its parameter `{}`; make it a buffer",
+                        archive_.file()->path(), spec.fqn);
+      for (const auto& [other, other_spec] : stored_)
+        if (const Payload* payload = table_of(*other_spec).find(other_spec->fqn);
+            payload && other != name && read.contains(other) &&
+            payload->path == payload_of(spec).path)
+          throw UserError(
+              "{}: the model changes the buffer `{}`, whose memory it shares with `{}`; clone one "
+              "of them",
+              archive_.file()->path(), spec.fqn, other_spec->fqn);
+    }
+  }
+
+  const PayloadTable& table_of(const InputSpec& spec) const {
+    const bool in_weights =
+        spec.kind == InputKind::kParameter || (spec.kind == InputKind::kBuffer && spec.persistent);
+    return in_weights ? weights_ : constants_;
+  }
+
+  const Payload& payload_of(const InputSpec& spec) const { return table_of(spec).tensor(spec.fqn); }
+
   /// Weights become constants when they are first used, so dead ones cost nothing.
   void lift_if_stored(std::string_view name) {
     auto stored = stored_.find(name);
     if (stored == stored_.end() || env_.contains(name)) return;
     const InputSpec& spec = *stored->second;
-    const bool in_weights =
-        spec.kind == InputKind::kParameter || (spec.kind == InputKind::kBuffer && spec.persistent);
-    const Payload& payload = (in_weights ? weights_ : constants_).tensor(spec.fqn);
-    Constant data = constant_from(payload, archive_.file());
+    Constant data = constant_from(payload_of(spec), archive_.file());
     const TensorType recorded = type_of(name, meta_of(name));
     if (TensorType{data.dtype(), data.shape()} != recorded)
       throw UserError("{}: the weight {} is {}, but the model records {}", archive_.file()->path(),
                       spec.fqn, to_string(TensorType{data.dtype(), data.shape()}),
                       to_string(recorded));
+    if (states_.contains(name)) {
+      const size_t input = graph_.inputs().size();
+      Value* value = graph_.add_state(std::string(spec.fqn), std::move(data));
+      env_.define(name, value);
+      changeable_.push_back({name, input, value});
+      return;
+    }
     auto origin = std::make_shared<const Origin>(Origin{std::string(spec.fqn), "", ""});
     env_.define(name, graph_.constant(std::move(data), std::move(origin), spec.fqn),
-                spec.kind == InputKind::kTensorConstant ? std::string() : mutation(spec.fqn));
-  }
-
-  static std::string mutation(std::string_view buffer) {
-    return fmt::format("changes the buffer `{}` in place; mutable buffers are not supported yet",
-                       buffer);
+                fmt::format("changes `{}` through an alias that layline does not follow; change "
+                            "the buffer itself",
+                            spec.fqn));
   }
 
   void lift_operands(const Node& node) {
@@ -319,7 +377,7 @@ class Importer {
     Call call(graph_, program_.graph, node, env_, symbols_, origin_of(node, first_output(node)));
     const layline::Node* last = graph_.last();
     import_with(*rule, call);
-    if (is_view_rule(*rule)) permutes_in_model_ += moves_after(last);
+    if (is_in(view_rules(), *rule)) permutes_in_model_ += moves_after(last);
 
     std::vector<std::string_view> names;
     for (const Argument& output : node.outputs) {
@@ -353,9 +411,16 @@ class Importer {
     }
   }
 
-  static bool is_view_rule(const OpRule& rule) {
-    return std::ranges::any_of(view_rules(),
-                               [&](const OpRule& other) { return other.target == rule.target; });
+  static bool is_in(std::span<const OpRule> table, const OpRule& rule) {
+    return std::ranges::find(table, rule.target, &OpRule::target) != table.end();
+  }
+
+  /// Views, slices, and what does nothing in evaluation, such as dropout.
+  static bool may_alias(const OpRule& rule) {
+    const bool copies = rule.target.find("copy") != std::string_view::npos ||
+                        rule.target.find("clone") != std::string_view::npos;
+    return !copies &&
+           (is_in(view_rules(), rule) || is_in(join_rules(), rule) || is_in(norm_rules(), rule));
   }
 
   /// Relayouts that move data, among the nodes added since `last`.
@@ -370,8 +435,10 @@ class Importer {
   void bind_outputs() {
     for (const OutputSpec& spec : program_.outputs) {
       if (spec.kind == OutputKind::kToken) continue;
-      if (spec.kind == OutputKind::kBufferMutation || spec.kind == OutputKind::kParameterMutation)
-        throw UserError("{}: the model {}", archive_.file()->path(), mutation(spec.target));
+      if (spec.kind == OutputKind::kBufferMutation || spec.kind == OutputKind::kUserInputMutation) {
+        listed_changes_.push_back(&spec);
+        continue;
+      }
       if (spec.kind != OutputKind::kUserOutput)
         throw UserError(
             "{}: the model changes `{}` when it runs, which layline does not support; "
@@ -386,16 +453,50 @@ class Importer {
     }
   }
 
-  void bind_output(const OutputSpec& spec) {
-    const std::string name(spec.name);
-    lift_if_stored(spec.name);
-    if (!env_.contains(spec.name))
+  Value* output_value(std::string_view name, const Builder& builder) {
+    lift_if_stored(name);
+    if (!env_.contains(name))
       throw UserError("{}: the output `{}` is not defined by any node", archive_.file()->path(),
-                      spec.name);
-    Builder builder(graph_, std::make_shared<const Origin>(Origin{name, "", ""}));
-    Value* value = env_.read(spec.name, builder);
+                      name);
+    return env_.read(name, builder);
+  }
+
+  void bind_output(const OutputSpec& spec) {
+    const Builder builder = builder_for(spec.name);
+    Value* value = output_value(spec.name, builder);
     const std::vector<int> order = recorded_order(meta_of(spec.name));
-    graph_.add_output(name, order.empty() ? value : builder.to_channels_last(value), order);
+    graph_.add_output(std::string(spec.name),
+                      order.empty() ? value : builder.to_channels_last(value), order);
+  }
+
+  /// What the model changes holds its new value after a run: where the signature says what that is,
+  /// as in a decomposed program, and where nodes have written in place.
+  void write_changed() {
+    for (const OutputSpec* spec : listed_changes_) {
+      std::string_view name = spec->target;
+      if (spec->kind == OutputKind::kBufferMutation)
+        name = *std::ranges::find_if(
+            states_, [&](std::string_view state) { return stored_.at(state)->fqn == name; });
+      lift_if_stored(name);
+      const Builder builder = builder_for(spec->target);
+      if (!env_.contains(name))
+        throw UserError("{}: the model changes `{}`, which it does not have",
+                        archive_.file()->path(), spec->target);
+      Value* value = output_value(spec->name, builder);
+      if (value->type() != env_.read(name, builder)->type())
+        throw UserError("{}: the model changes `{}` from {} to {}", archive_.file()->path(),
+                        spec->target, to_string(env_.read(name, builder)->type()),
+                        to_string(value->type()));
+      env_.write(name, value, builder);
+    }
+    for (const Changeable& changeable : changeable_) {
+      const Builder builder = builder_for(changeable.name);
+      Value* value = env_.read(changeable.name, builder);
+      if (value == changeable.before) continue;
+      const GraphInput& input = graph_.inputs()[changeable.input];
+      const bool contiguous = std::ranges::is_sorted(input.dim_order);
+      graph_.add_write(changeable.input, contiguous ? value : builder.to_channels_last(value));
+    }
   }
 
   const Pt2Archive& archive_;
@@ -406,13 +507,22 @@ class Importer {
   Symbols symbols_;
   TensorEnv env_;
   std::unordered_map<std::string_view, const InputSpec*> stored_;
+  std::set<std::string_view> states_;  // names of buffers that the model changes
+  /// Inputs and states, whose changes outlive a run.
+  struct Changeable {
+    std::string_view name;
+    size_t input;   // among those of the graph
+    Value* before;  // what a run begins with
+  };
+  std::vector<Changeable> changeable_;
+  std::vector<const OutputSpec*> listed_changes_;
   int64_t permutes_in_model_ = 0;
 };
 
 }  // namespace
 
-std::vector<ImportedMethod> import_archive(const std::string& path) {
-  const Pt2Archive archive(path);
+std::vector<ImportedMethod> import_archive(std::shared_ptr<const MappedFile> file) {
+  const Pt2Archive archive(std::move(file));
   std::vector<ImportedMethod> methods;
   for (const std::string& model : archive.models()) {
     // torch.export.save calls its one model "model"; the runtime's habit is "forward".

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <memory>
 #include <vector>
 
+#include "base/mapped_file.h"
 #include "ir/graph.h"
 
 namespace layline::pt2 {
@@ -18,6 +19,6 @@ struct ImportedMethod {
 
 /// Every method of the archive. Throws UserError for files that cannot be read or use what layline
 /// does not know; unsupported ops are listed all at once.
-std::vector<ImportedMethod> import_archive(const std::string& path);
+std::vector<ImportedMethod> import_archive(std::shared_ptr<const MappedFile> file);
 
 }  // namespace layline::pt2

@@ -27,8 +27,8 @@ struct ViewStep {
 
 class TensorEnv {
  public:
-  /// `name` is a tensor of its own. `fixed` says why it may not be written to (it is a
-  /// buffer, or an input); empty for ordinary tensors.
+  /// `name` is a tensor of its own. `fixed` says why it may not be written to (it is a weight);
+  /// empty for ordinary tensors.
   void define(std::string_view name, Value* value, std::string fixed = {});
   /// `name` views `base` through `steps`; `value` is its present value.
   void define_view(std::string_view name, std::string_view base, std::vector<ViewStep> steps,

@@ -21,7 +21,10 @@ void preflight(const Graph& graph) {
       problems.push_back(fmt::format("{} at {}: {}", name(node->op()), describe(*node), why));
   }
   for (const GraphOutput& output : graph.outputs())
-    if (output.value)
+    if (output.writes)
+      problems.push_back(fmt::format(
+          "`{}`: the model changes it, and nothing is kept from run to run", output.name));
+    else if (output.value)
       if (const std::string why = refusal(output.value); !why.empty())
         problems.push_back(fmt::format("the output {}: {}", output.name, why));
   if (problems.empty()) return;
@@ -30,9 +33,9 @@ void preflight(const Graph& graph) {
 }
 
 /// 64-bit integers are held in 32 bits.
-BoundaryTensor boundary(const std::string& name, const Value* value,
+BoundaryTensor boundary(const Graph& graph, const std::string& name, const Value* value,
                         const std::vector<int>& dim_order) {
-  BoundaryTensor tensor = describe_boundary(name, value, dim_order, SymbolTable());
+  BoundaryTensor tensor = describe_boundary(graph, name, value, dim_order);
   if (value->dtype() == DType::i64) tensor.dtype = layline::name(DType::i32);
   return tensor;
 }
@@ -60,11 +63,11 @@ Program lower(const std::vector<Graph>& graphs, Report& report) {
   for (const GraphInput& input : graph.inputs())
     if (input.value)
       report.inputs.push_back(
-          boundary(program.inputs[input_index++], input.value, input.dim_order));
+          boundary(graph, program.inputs[input_index++], input.value, input.dim_order));
   for (const GraphOutput& output : graph.outputs())
     if (output.value)
       report.outputs.push_back(
-          boundary(program.outputs[output_index++], output.value, output.dim_order));
+          boundary(graph, program.outputs[output_index++], output.value, output.dim_order));
   for (const NamedTensor& tensor : program.tensors)
     if (tensor.data) report.constant_bytes += static_cast<int64_t>(tensor.data->byte_count());
   report.methods.push_back(graph.name());

@@ -10,9 +10,11 @@
 #include "pte/io_names.h"
 #include "targets/kernel_calls.h"
 #include "targets/ledger.h"
+#include "targets/state_plan.h"
 #include "targets/xnnpack/delegate_builder.h"
 #include "targets/xnnpack/kernels.h"
 #include "targets/xnnpack/partition.h"
+#include "targets/xnnpack/state_writes.h"
 
 namespace layline::xnnpack {
 namespace {
@@ -27,39 +29,55 @@ void preflight(const Partition& partition) {
     const Node& node = *part.nodes[0];
     const std::string why = kernel_refusal(node);
     if (why.empty()) continue;
-    const auto refused = std::ranges::find(partition.refused, &node, &Partition::Refused::node);
     problems += fmt::format("{}{} at {}: {}, and not delegated: {}", problems.empty() ? "" : "; ",
-                            name(node.op()), describe(node), why, refused->why);
+                            name(node.op()), describe(node), why, part.why);
   }
   if (!problems.empty()) throw UserError("cannot run in ExecuTorch: {}", problems);
 }
 
+StateTensor describe_state(const StatePlan::Slot& slot) {
+  StateTensor state{slot.name,
+                    std::string(name(slot.initial.dtype())),
+                    {},
+                    static_cast<int64_t>(slot.initial.byte_count()),
+                    slot.methods};
+  for (const Dim& dim : slot.initial.shape()) state.shape.push_back(to_string(dim));
+  return state;
+}
+
 class Lowering {
  public:
-  Lowering(ConstantPool& constants, pte::Program& program, Report& report, const Graph& graph,
-           bool delegate)
+  Lowering(ConstantPool& constants, const StatePlan& states, pte::Program& program, Report& report,
+           const Graph& graph, bool delegate)
       : delegate_(delegate),
         program_(program),
         report_(report),
         graph_(graph),
         constants_(constants),
+        states_(states),
         method_(constants, graph.symbol_table(), graph.name()) {}
 
   pte::Method run() {
     const Partition parts = partition(graph_, delegate_);
     preflight(parts);
     define_inputs();
+    in_place_ = in_place_writes(graph_, parts);
     for (const Part& part : parts.parts) {
       for (const Node* node : part.nodes) {
         count_moves(*node, graph_.symbol_table(), report_);
         ++report_.ops;
       }
-      part.delegated ? delegate(part) : kernel(part, parts);
+      part.delegated ? delegate(part) : kernel(part);
     }
     define_outputs();
+    write_inputs();
     const pte::MemoryPlan plan = pte::plan_arena(method_.method(), method_.aliases());
     report_.arena_bytes += static_cast<int64_t>(plan.arena_bytes);
     report_.arena_lower_bound_bytes += static_cast<int64_t>(plan.lower_bound);
+    if (has_states()) {
+      method_.method().arena_bytes.resize(kStateMemory);
+      method_.method().arena_bytes[kStateMemory - 1] = states_.bytes();
+    }
     return std::move(method_.method());
   }
 
@@ -70,9 +88,14 @@ class Lowering {
         method_.method().inputs.push_back(method_.method().add(fixed_value(input.fixed)));
         continue;
       }
-      method_.method().inputs.push_back(method_.define_input(input.value, input.dim_order));
+      if (input.is_state()) {
+        method_.define_boundary(input.value, input.dim_order, states_.place_of(input));
+        continue;
+      }
+      method_.method().inputs.push_back(
+          method_.define_boundary(input.value, input.dim_order, pte::Unplanned{}));
       report_.inputs.push_back(
-          describe_boundary(input.name, input.value, input.dim_order, graph_.symbol_table()));
+          describe_boundary(graph_, input.name, input.value, input.dim_order));
     }
   }
 
@@ -93,16 +116,82 @@ class Lowering {
         method_.method().outputs.push_back(method_.method().add(fixed_value(output.fixed)));
         continue;
       }
-      method_.method().outputs.push_back(method_.bytes(output.value));
+      if (output.writes) continue;
+      // What the caller is given may not change when the input is written.
+      method_.method().outputs.push_back(is_written(output.value) ? copy(output.value)
+                                                                  : method_.bytes(output.value));
       report_.outputs.push_back(
-          describe_boundary(output.name, output.value, output.dim_order, graph_.symbol_table()));
+          describe_boundary(graph_, output.name, output.value, output.dim_order));
     }
   }
 
-  /// A result that lives outside delegates: planned, and in the boundary's order if it is an
-  /// output.
-  void define_result(const Value* value) {
+  bool has_states() const { return std::ranges::any_of(graph_.inputs(), &GraphInput::is_state); }
+
+  /// Whether the value is an input that holds something else at the end.
+  bool is_written(const Value* value) const {
+    return std::ranges::any_of(graph_.outputs(), [&](const GraphOutput& output) {
+      return output.writes && output.value != value &&
+             graph_.inputs()[*output.writes].value == value;
+    });
+  }
+
+  /// Copies bytes from one tensor to another of the same type and order.
+  void copy_to(pte::ValueId to, pte::ValueId from, const Value* value) {
+    method_.call("aten::clone", "out", {from, method_.none()}, to);
+    ++report_.copies.count;
+    report_.copies.bytes += static_cast<int64_t>(byte_count(value->type()));
+  }
+
+  pte::ValueId copy(const Value* value) {
+    const pte::ValueId from = method_.bytes(value);
+    pte::TensorDesc desc =
+        std::get<pte::TensorDesc>(method_.method().values[static_cast<size_t>(from)]);
+    desc.storage = pte::PlannedData{};
+    const pte::ValueId to = method_.method().add(std::move(desc));
+    copy_to(to, from, value);
+    return to;
+  }
+
+  /// The last thing that a run does: inputs that the model changes get their new values, except for
+  /// those that were computed in place.
+  void write_inputs() {
+    struct Write {
+      const GraphInput* input;
+      const Value* value;
+      pte::ValueId from;
+    };
+    std::vector<Write> writes;
     for (const GraphOutput& output : graph_.outputs()) {
+      if (!output.writes) continue;
+      const GraphInput& input = graph_.inputs()[*output.writes];
+      const auto in_place = in_place_.find(output.value);
+      if (output.value == input.value) continue;
+      if (in_place != in_place_.end() && in_place->second == *output.writes) continue;
+      if (!input.is_state() && !std::ranges::is_sorted(input.dim_order))
+        throw UserError(
+            "the model changes its input `{}`, which lies channels-last; give it contiguous, or "
+            "return the new value instead",
+            input.name);
+      // Another input's old value is saved before that is overwritten.
+      writes.push_back(
+          {&input, output.value,
+           is_written(output.value) ? copy(output.value) : method_.tensor(output.value)});
+    }
+    for (const Write& write : writes)
+      copy_to(method_.tensor(write.input->value), write.from, write.value);
+  }
+
+  /// A result that lives outside delegates: planned, in the boundary's order if it is an output,
+  /// and in the memory of a state that can take it at once.
+  void define_result(const Value* value) {
+    if (const auto state = in_place_.find(value); state != in_place_.end()) {
+      pte::PlannedData place = states_.place_of(graph_.inputs()[state->second]);
+      place.initial_state.reset();
+      const GraphInput& input = graph_.inputs()[state->second];
+      method_.define_boundary(value, input.dim_order, place);
+      return;
+    }
+    for (const GraphOutput& output : results(graph_)) {
       if (output.value != value) continue;
       method_.define_boundary(value, output.dim_order, pte::PlannedData{});
       return;
@@ -127,7 +216,7 @@ class Lowering {
     ++report_.delegates;
   }
 
-  void kernel(const Part& part, const Partition& parts) {
+  void kernel(const Part& part) {
     const Node& node = *part.nodes[0];
     const bool same_bytes =
         node.is(Op::reinterpret) ||
@@ -137,17 +226,14 @@ class Lowering {
       return;
     define_result(node.result());
     method_.compute(node.result(), [&] { find_portable_kernel(node.op())->emit(method_, node); });
-    const auto refused = std::ranges::find(parts.refused, &node, &Partition::Refused::node);
-    const std::string why =
-        refused == parts.refused.end() ? "not worth a delegate of its own" : refused->why;
     const std::string op(name(node.op()));
     for (PortableOp& row : report_.portable_ops) {
-      if (row.op == op && row.why == why) {
+      if (row.op == op && row.why == part.why) {
         ++row.count;
         return;
       }
     }
-    report_.portable_ops.push_back({op, 1, why});
+    report_.portable_ops.push_back({op, 1, part.why});
   }
 
   bool delegate_;
@@ -155,7 +241,9 @@ class Lowering {
   Report& report_;
   const Graph& graph_;
   ConstantPool& constants_;
+  const StatePlan& states_;
   MethodBuilder method_;
+  std::unordered_map<const Value*, size_t> in_place_;  // computed in the memory of this input
 };
 
 std::vector<std::string> kernels_of(const pte::Program& program) {
@@ -169,12 +257,12 @@ std::vector<std::string> kernels_of(const pte::Program& program) {
 
 pte::MethodIoNames io_names(const Graph& graph) {
   pte::MethodIoNames names{graph.name(), {}, {}};
-  for (const GraphInput& input : graph.inputs()) names.inputs.push_back(input.name);
-  for (const GraphOutput& output : graph.outputs()) names.outputs.push_back(output.name);
+  for (const GraphInput& input : arguments(graph)) names.inputs.push_back(input.name);
+  for (const GraphOutput& output : results(graph)) names.outputs.push_back(output.name);
   for (const Symbol& symbol : graph.symbols())
     names.symbols.push_back({symbol.name, symbol.min, symbol.max, to_string(symbol.formula)});
   if (names.symbols.empty()) return names;
-  for (const GraphInput& input : graph.inputs()) {
+  for (const GraphInput& input : arguments(graph)) {
     std::vector<std::string>& sizes = names.input_shapes.emplace_back();
     if (input.value == nullptr) continue;
     for (const Dim& dim : logical_shape(input.value->shape(), input.dim_order))
@@ -188,9 +276,12 @@ pte::MethodIoNames io_names(const Graph& graph) {
 pte::Program lower(const std::vector<Graph>& graphs, Report& report, bool delegate) {
   pte::Program program;
   ConstantPool constants;
+  const StatePlan states(graphs, program);
+  for (const StatePlan::Slot& slot : states.slots()) report.states.push_back(describe_state(slot));
+  report.state_bytes = static_cast<int64_t>(states.bytes());
   std::vector<pte::MethodIoNames> names;
   for (const Graph& graph : graphs) {
-    program.methods.push_back(Lowering(constants, program, report, graph, delegate).run());
+    program.methods.push_back(Lowering(constants, states, program, report, graph, delegate).run());
     names.push_back(io_names(graph));
     report.methods.push_back(graph.name());
     for (size_t i = 0; i < graph.symbols().size(); ++i) {

@@ -3,15 +3,17 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "targets/delegate_levels.h"
 #include "targets/xnnpack/kernels.h"
 
 namespace layline::xnnpack {
 namespace {
 
-struct Place {
-  size_t level = 0;
-  bool delegated = false;
-};
+constexpr const char* kNotWorth = "not worth a delegate of its own";
+
+bool is_view(const Node& node) {
+  return node.is(Op::relayout) && node.attrs<RelayoutAttrs>().relayout.is_view();
+}
 
 /// What crosses the border of a part, in order of first use and of definition.
 void find_border(Part& part) {
@@ -31,50 +33,96 @@ void find_border(Part& part) {
   }
 }
 
-bool only_views(const std::vector<Node*>& nodes) {
-  return std::ranges::all_of(nodes, [](const Node* node) {
-    return node->is(Op::relayout) && node->attrs<RelayoutAttrs>().relayout.is_view();
-  });
-}
+class Partitioner {
+ public:
+  Partitioner(const Graph& graph, bool delegate) {
+    for (Node* node : graph) {
+      if (node->is(Op::constant)) continue;
+      index_.emplace(node->result(), static_cast<int>(nodes_.size()));
+      nodes_.push_back(node);
+      why_.push_back(delegate ? refusal(*node) : "delegation is disabled");
+    }
+  }
+
+  Partition run() {
+    choose_side_of_views();
+    describe();
+    levels_ = delegate_levels(graph_);
+    sink_nodes(graph_, levels_);
+    const int last = levels_.empty() ? 0 : *std::ranges::max_element(levels_);
+    std::vector<std::vector<size_t>> delegated(static_cast<size_t>(last) + 1), kernels = delegated;
+    for (size_t n = 0; n < nodes_.size(); ++n)
+      (graph_.nodes[n].delegated ? delegated : kernels)[static_cast<size_t>(levels_[n])].push_back(
+          n);
+    Partition result;
+    for (size_t level = 0; level < delegated.size(); ++level) {
+      add_delegate(delegated[level], result);
+      for (size_t n : kernels[level])
+        result.parts.push_back({false, {nodes_[n]}, std::move(why_[n])});
+    }
+    for (Part& part : result.parts) find_border(part);
+    return result;
+  }
+
+ private:
+  int producer(const Value* value) const {
+    const auto found = index_.find(value);
+    return found == index_.end() ? -1 : found->second;
+  }
+
+  /// A view costs nothing on either side. It goes with what computes its operand, so that it is
+  /// never a border; a view of something that no delegate computes goes with its users.
+  void choose_side_of_views() {
+    std::vector<bool> for_delegates(nodes_.size(), true);
+    for (size_t n = nodes_.size(); n-- > 0;) {
+      const Value* result = nodes_[n]->result();
+      for_delegates[n] =
+          why_[n].empty() &&
+          (!is_view(*nodes_[n]) ||
+           (result->output_uses() == 0 && std::ranges::all_of(result->uses(), [&](const Use& use) {
+              return for_delegates[static_cast<size_t>(producer(use.user->result()))];
+            })));
+    }
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      if (!why_[n].empty() || !is_view(*nodes_[n]) || for_delegates[n]) continue;
+      const int from = producer(nodes_[n]->operand(0));
+      if (from < 0 || !why_[static_cast<size_t>(from)].empty()) why_[n] = kNotWorth;
+    }
+  }
+
+  void describe() {
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      const Value* result = nodes_[n]->result();
+      DelegateGraph::Node node{why_[n].empty(), result->output_uses() > 0,
+                               static_cast<int64_t>(byte_count(result->type()))};
+      for (const Value* operand : nodes_[n]->operands())
+        if (const int from = producer(operand); from >= 0) node.operands.push_back(from);
+      graph_.nodes.push_back(std::move(node));
+    }
+  }
+
+  void add_delegate(const std::vector<size_t>& members, Partition& result) const {
+    if (members.empty()) return;
+    std::vector<Node*> nodes;
+    for (size_t n : members) nodes.push_back(nodes_[n]);
+    if (std::ranges::all_of(nodes, [](const Node* node) { return is_view(*node); })) {
+      for (Node* node : nodes) result.parts.push_back({false, {node}, kNotWorth});
+    } else {
+      result.parts.push_back({true, std::move(nodes)});
+    }
+  }
+
+  std::vector<Node*> nodes_;
+  std::vector<std::string> why_;  // why a node is in no delegate; empty if it is
+  std::unordered_map<const Value*, int> index_;
+  DelegateGraph graph_;
+  std::vector<int> levels_;
+};
 
 }  // namespace
 
 Partition partition(const Graph& graph, bool delegate) {
-  Partition result;
-  std::unordered_map<const Value*, Place> places;
-  std::vector<std::vector<Node*>> delegated, kernels;
-  for (Node* node : graph) {
-    if (node->is(Op::constant)) continue;
-    std::string why = delegate ? refusal(*node) : "delegation is disabled";
-    Place place{0, why.empty()};
-    if (!why.empty()) result.refused.push_back({node, std::move(why)});
-    for (const Value* operand : node->operands()) {
-      auto from = places.find(operand);
-      if (from == places.end()) continue;
-      // Kernels of a level run after its delegate, so a delegate that reads one is a level later.
-      const bool next = place.delegated && !from->second.delegated;
-      place.level = std::max(place.level, from->second.level + (next ? 1 : 0));
-    }
-    places.emplace(node->result(), place);
-    auto& levels = place.delegated ? delegated : kernels;
-    if (levels.size() <= place.level) levels.resize(place.level + 1);
-    levels[place.level].push_back(node);
-  }
-  const size_t levels = std::max(delegated.size(), kernels.size());
-  delegated.resize(levels);
-  kernels.resize(levels);
-  for (size_t level = 0; level < levels; ++level) {
-    if (only_views(delegated[level])) {
-      // Not worth a delegate; views are kernels that move nothing.
-      kernels[level].insert(kernels[level].begin(), delegated[level].begin(),
-                            delegated[level].end());
-    } else {
-      result.parts.push_back({true, std::move(delegated[level]), {}, {}});
-    }
-    for (Node* node : kernels[level]) result.parts.push_back({false, {node}, {}, {}});
-  }
-  for (Part& part : result.parts) find_border(part);
-  return result;
+  return Partitioner(graph, delegate).run();
 }
 
 }  // namespace layline::xnnpack

@@ -1,6 +1,5 @@
-// Which nodes run in delegates. Nodes are given levels: a delegate takes all nodes of one level
-// that XNNPACK can run, kernels of the runtime run between them. Every level is convex by
-// construction, and no order of the same nodes needs fewer levels.
+// Which nodes run in delegates: all that XNNPACK can run, in the fewest delegates that convexity
+// allows (targets/delegate_levels.h), with kernels of the runtime before, between and after them.
 #pragma once
 
 #include <string>
@@ -14,17 +13,13 @@ namespace layline::xnnpack {
 struct Part {
   bool delegated = false;
   std::vector<Node*> nodes;
-  std::vector<Value*> inputs;   // read from outside, constants not among them
-  std::vector<Value*> outputs;  // read outside
+  std::string why = {};              // of a kernel: why it is in no delegate
+  std::vector<Value*> inputs = {};   // read from outside, constants not among them
+  std::vector<Value*> outputs = {};  // read outside
 };
 
 struct Partition {
   std::vector<Part> parts;
-  struct Refused {
-    const Node* node;
-    std::string why;
-  };
-  std::vector<Refused> refused;
 };
 
 /// Without `delegate` every node is a kernel call.

@@ -1,0 +1,109 @@
+#include "compiler/verify.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "pte/sink.h"
+#include "pte/writer.h"
+#include "runtime/program.h"
+#include "runtime/tensor_file.h"
+
+namespace layline {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct VerifyArguments {
+  std::string model;
+  std::string inputs;
+};
+
+Tensor as_tensor(HostTensor host) {
+  return Tensor({host.dtype, Shape(host.shape.begin(), host.shape.end())}, std::move(host.bytes));
+}
+
+HostTensor as_host(const Tensor& tensor) {
+  return {tensor.dtype(), tensor.dims(), {tensor.bytes().begin(), tensor.bytes().end()}};
+}
+
+/// DIR/NAME.npy for each input that has one.
+std::map<std::string, Tensor> read_inputs(const std::string& directory) {
+  std::map<std::string, Tensor> inputs;
+  if (directory.empty()) return inputs;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error))
+    if (entry.path().extension() == ".npy")
+      inputs.emplace(entry.path().stem().string(), as_tensor(read_tensor(entry.path().string())));
+  if (error) throw UserError("cannot read directory '{}': {}", directory, error.message());
+  if (inputs.empty()) throw UserError("'{}' holds no NAME.npy", directory);
+  return inputs;
+}
+
+RunMethod load_method(const pte::Program& program, const std::string& method) {
+  MemorySink sink;
+  pte::write_program(program, sink);
+  auto loaded = std::make_shared<LoadedProgram>(
+      LoadedProgram::from_bytes(sink.bytes(), "the program", {method}));
+  return [loaded](std::span<const Tensor> arguments) {
+    std::vector<HostTensor> given;
+    size_t next = 0;
+    for (const IoInfo& input : loaded->inputs())
+      given.push_back(input.kind == IoKind::tensor ? as_host(arguments[next++]) : HostTensor{});
+    std::vector<HostTensor> outputs = loaded->run(given);
+    std::vector<Tensor> results;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (loaded->outputs()[i].kind == IoKind::tensor)
+        results.push_back(as_tensor(std::move(outputs[i])));
+    return results;
+  };
+}
+
+void verify_command(const VerifyArguments& arguments) {
+  const std::map<std::string, Tensor> inputs = read_inputs(arguments.inputs);
+  std::vector<VerifiedMethod> methods;
+  {
+    const Progress progress(fmt::format("verifying {}", arguments.model));
+    methods = verify_model(arguments.model, {}, inputs, load_method);
+  }
+  std::string text;
+  for (const VerifiedMethod& method : methods)
+    text += fmt::format(
+        "{}: {} changes by passes and {} results of the program in {} run{} agree with the "
+        "reference evaluator\n",
+        method.name, method.passes, method.results, method.steps, method.steps == 1 ? "" : "s");
+  write_stdout(text);
+}
+
+}  // namespace
+
+void add_verify_command(CLI::App& app) {
+  const auto arguments = std::make_shared<VerifyArguments>();
+  CLI::App* command = app.add_subcommand("verify",
+                                         "Check every pass, and the program on the runtime, "
+                                         "against the reference evaluator")
+                          ->group("Commands");
+  command->add_option("MODEL", arguments->model, "A .pt2 archive, or graphs in text form")
+      ->type_name("")
+      ->required();
+  command
+      ->add_option(
+          "--inputs", arguments->inputs,
+          "A directory of NAME.npy, inputs by their names in the model, in logical shape;\n"
+          "what is not there is made up, the same every time")
+      ->option_text("DIR");
+  command->footer(
+      "Exit status 0 if all agrees. A difference is a bug of layline's: status 2, the pass or the\n"
+      "program that is wrong, and the first node. The evaluator is slow: seconds to minutes.\n"
+      "\n"
+      "Example:\n"
+      "  layline verify model.pt2 --inputs samples");
+  command->callback([arguments] { verify_command(*arguments); });
+}
+
+}  // namespace layline

@@ -1,0 +1,17 @@
+// Which new values of states can be computed straight into the state's memory, without a copy.
+#pragma once
+
+#include <unordered_map>
+
+#include "ir/graph.h"
+#include "targets/xnnpack/partition.h"
+
+namespace layline::xnnpack {
+
+/// For values that are safe so, the input (an index) that they are written to. A state's old value
+/// is gone when the new one is computed, so whatever reads it must have run before, or read and
+/// write element by element.
+std::unordered_map<const Value*, size_t> in_place_writes(const Graph& graph,
+                                                         const Partition& partition);
+
+}  // namespace layline::xnnpack

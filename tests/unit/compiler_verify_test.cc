@@ -1,0 +1,109 @@
+#include "compiler/verify.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "ir/evaluate.h"
+#include "ir/text.h"
+
+namespace layline {
+namespace {
+
+constexpr std::string_view kModel = R"(
+graph "forward" {
+  input "x" %x : f32[2,3]
+  state "s" %s = f32[2,3] splat 1
+  %a = abs(%x) @1
+  %b = exp(%a) @2
+  %c = mul(%b, %s) @3
+  output "y" %c
+  write %c to %s
+  origin @1 "abs_1" "model.py:1" ""
+  origin @2 "exp_1" "model.py:2" ""
+  origin @3 "mul_1" "model.py:3" ""
+}
+)";
+
+class VerifyModel : public testing::Test {
+ protected:
+  void SetUp() override {
+    path = (std::filesystem::path(testing::TempDir()) / "verify_model.lay").string();
+    std::ofstream(path) << kModel;
+  }
+  void TearDown() override { std::filesystem::remove(path); }
+
+  /// A runtime that computes the model's ops, but adds an error to the op with this origin, from
+  /// this run on. It tells the node apart by how many results there are: those of all nodes follow
+  /// the model's own.
+  LoadMethod runtime(int wrong_op, int from_run) {
+    return [=](const pte::Program& program, const std::string&) -> RunMethod {
+      const bool exposed = program.methods[0].outputs.size() > 1;
+      auto state = std::make_shared<Tensor>(TensorType{DType::f32, {2, 3}});
+      for (int64_t i = 0; i < 6; ++i) state->set(i, 1);
+      auto runs = std::make_shared<int>(0);
+      return [=](std::span<const Tensor> arguments) {
+        const bool wrong = (*runs)++ >= from_run;
+        std::vector<Tensor> nodes;
+        auto compute = [&](int op, Op kind, std::vector<Tensor> operands) {
+          Tensor result = evaluate_op(
+              kind, operands, kind == Op::mul ? Attributes(BinaryAttrs{}) : Attributes(NoAttrs{}));
+          if (wrong && op == wrong_op) result.set(4, result.get(4) + 1);
+          nodes.push_back(result);
+          return result;
+        };
+        const Tensor a = compute(1, Op::abs, {arguments[0]});
+        const Tensor b = compute(2, Op::exp, {a});
+        *state = compute(3, Op::mul, {b, *state});
+        std::vector<Tensor> results = {*state};
+        if (exposed) results.insert(results.end(), nodes.begin(), nodes.end());
+        return results;
+      };
+    };
+  }
+
+  std::string error_of(const LoadMethod& load) {
+    try {
+      verify_model(path, {}, {}, load);
+    } catch (const InternalError& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  std::string path;
+};
+
+TEST_F(VerifyModel, CountsWhatItCompares) {
+  const std::vector<VerifiedMethod> methods = verify_model(path, {}, {}, runtime(0, 0));
+  ASSERT_EQ(methods.size(), 1u);
+  EXPECT_EQ(methods[0].name, "forward");
+  EXPECT_EQ(methods[0].steps, 3u);
+  EXPECT_EQ(methods[0].results, 3u);
+}
+
+TEST_F(VerifyModel, NamesTheFirstNodeThatTheProgramGetsWrong) {
+  EXPECT_EQ(error_of(runtime(2, 0)),
+            "the program gives another output y of method forward than the reference evaluator; "
+            "the first node that differs is exp_1 (model.py:2)");
+  EXPECT_NE(error_of(runtime(1, 0)).find("differs is abs_1 (model.py:1)"), std::string::npos);
+}
+
+TEST_F(VerifyModel, FollowsStatesFromRunToRun) {
+  EXPECT_NE(error_of(runtime(3, 2)).find("differs is mul_1 (model.py:3)"), std::string::npos);
+  EXPECT_EQ(error_of(runtime(3, 3)), "no error");
+}
+
+TEST_F(VerifyModel, InputsAreTheUsers) {
+  EXPECT_THROW(verify_model(path, {}, {{"z", Tensor({DType::f32, {2, 3}})}}, runtime(0, 0)),
+               UserError);
+  EXPECT_THROW(verify_model(path, {}, {{"x", Tensor({DType::i64, {2, 3}})}}, runtime(0, 0)),
+               UserError);
+  EXPECT_THROW(verify_model(path, {}, {{"x", Tensor({DType::f32, {2, 4}})}}, runtime(0, 0)),
+               UserError);
+}
+
+}  // namespace
+}  // namespace layline

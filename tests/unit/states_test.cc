@@ -1,0 +1,158 @@
+// States in the program: where they live, what they begin with, and when a new value needs no copy.
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+#include "targets/state_plan.h"
+#include "targets/xnnpack/lower.h"
+
+namespace layline {
+namespace {
+
+struct Lowered {
+  pte::Program program;
+  Report report;
+};
+
+Lowered lowered(std::string_view text) {
+  Lowered result;
+  result.program = xnnpack::lower(parse_graphs(text, "test"), result.report);
+  return result;
+}
+
+/// The tensors of a method that are in the memory of states and have a first value, or may have.
+std::vector<pte::PlannedData> places(const pte::Method& method) {
+  std::vector<pte::PlannedData> found;
+  for (const pte::Value& value : method.values)
+    if (const auto* tensor = std::get_if<pte::TensorDesc>(&value))
+      if (const auto* place = std::get_if<pte::PlannedData>(&tensor->storage))
+        if (place->memory_id == kStateMemory) found.push_back(*place);
+  return found;
+}
+
+// XNNPACK has no integers, so these are kernels.
+TEST(States, ANewValueIsComputedInPlace) {
+  const Lowered state = lowered(R"(
+graph "forward" {
+  input "x" %x : i64[4]
+  state "sum" %sum = i64[4] (1, 2, 3, 4)
+  %next = add(%sum, %x)
+  %y = mul(%next, %x)
+  output "y" %y
+  write %next to %sum
+})");
+  EXPECT_EQ(state.report.copies.count, 0);
+  const auto found = places(state.program.methods[0]);
+  ASSERT_EQ(found.size(), 2u);  // the state, and its new value
+  EXPECT_EQ(found[0].offset, found[1].offset);
+  EXPECT_TRUE(found[0].initial_state);
+  EXPECT_FALSE(found[1].initial_state);
+  EXPECT_EQ(state.program.methods[0].arena_bytes.size(), 2u);
+}
+
+TEST(States, ButNotWhileTheOldOneIsNeeded) {
+  // Read after the new value is there.
+  EXPECT_EQ(lowered(R"(
+graph "forward" {
+  input "x" %x : i64[4]
+  state "sum" %sum = i64[4] splat 1
+  %next = add(%sum, %x)
+  %y = mul(%next, %sum)
+  output "y" %y
+  write %next to %sum
+})")
+                .report.copies.count,
+            1);
+  // An output: saved, too, before it is overwritten.
+  EXPECT_EQ(lowered(R"(
+graph "forward" {
+  input "x" %x : i64[4]
+  state "sum" %sum = i64[4] splat 1
+  %next = add(%sum, %x)
+  output "y" %sum
+  write %next to %sum
+})")
+                .report.copies.count,
+            2);
+  // A swap.
+  EXPECT_EQ(lowered(R"(
+graph "forward" {
+  state "a" %a = i64[4] splat 1
+  state "b" %b = i64[4] splat 2
+  write %a to %b
+  write %b to %a
+})")
+                .report.copies.count,
+            4);
+  // Read through a view of it.
+  EXPECT_EQ(lowered(R"(
+graph "forward" {
+  input "x" %x : i64[2,2]
+  state "sum" %sum = i64[2,2] splat 1
+  %flat = relayout(%sum) { relayout = [2,2] -> [4] }
+  %next = add(%sum, %x)
+  %y = neg(%flat)
+  %z = add(%y, %y)
+  output "y" %z
+  write %next to %sum
+})")
+                .report.copies.count,
+            1);
+}
+
+TEST(States, AViewOfAStateIsNoCopy) {
+  const Lowered state = lowered(R"(
+graph "forward" {
+  state "sum" %sum = i64[2,2] splat 1
+  %flat = relayout(%sum) { relayout = [2,2] -> [4] }
+  %y = neg(%flat)
+  output "y" %y
+})");
+  EXPECT_EQ(state.program.methods[0].instructions.size(), 1u);
+  EXPECT_EQ(places(state.program.methods[0]).size(), 2u);
+}
+
+constexpr std::string_view kTwoMethods = R"(
+graph "a" {
+  state "s" %s = i64[4] splat FIRST
+  state "own" %own = i64[4] splat 7
+  %n = add(%s, %own)
+  write %n to %s
+}
+graph "b" {
+  state "s" %s = i64[4] splat SECOND
+  %n = neg(%s)
+  write %n to %s
+})";
+
+Lowered two_methods(std::string_view first, std::string_view second) {
+  std::string text(kTwoMethods);
+  text.replace(text.find("FIRST"), 5, first);
+  text.replace(text.find("SECOND"), 6, second);
+  return lowered(text);
+}
+
+TEST(States, MethodsShareAStateOfOneNameAndFirstValue) {
+  const Lowered state = two_methods("3", "3");
+  EXPECT_EQ(state.program.initial_states.size(), 2u);
+  EXPECT_EQ(places(state.program.methods[0])[0].offset, places(state.program.methods[1])[0].offset);
+  EXPECT_EQ(state.program.methods[0].arena_bytes[1], state.program.methods[1].arena_bytes[1]);
+  EXPECT_EQ(state.report.states.size(), 2u);
+  EXPECT_EQ(state.report.states[0].methods, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(state.report.state_bytes, 2 * 32 + 64);
+}
+
+TEST(States, SharedZerosAreLeftToTheHost) {
+  const Lowered state = two_methods("0", "0");
+  EXPECT_EQ(state.program.initial_states.size(), 1u);  // of the other one
+  EXPECT_FALSE(places(state.program.methods[1])[0].initial_state);
+}
+
+TEST(States, OfDifferentFirstValuesAreTwo) {
+  const Lowered state = two_methods("3", "7");
+  EXPECT_NE(places(state.program.methods[0])[0].offset, places(state.program.methods[1])[0].offset);
+  EXPECT_EQ(state.report.states.size(), 3u);
+  EXPECT_EQ(state.program.initial_states.size(), 2u);  // equal ones are there once
+}
+
+}  // namespace
+}  // namespace layline
