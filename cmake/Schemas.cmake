@@ -16,12 +16,13 @@ set(schema_headers "")
 function(layline_schema name file)
   set(source "${LAYLINE_EXECUTORCH_DIR}/${file}")
   set(header "${schema_dir}/${name}_generated.h")
+  # Copied before anything is generated, because the schemas include each other.
+  configure_file("${source}" "${schema_dir}/${name}.fbs" COPYONLY)
   add_custom_command(
     OUTPUT "${header}"
-    COMMAND "${CMAKE_COMMAND}" -E copy "${source}" "${schema_dir}/${name}.fbs"
     COMMAND "${FLATC_PROGRAM}" --cpp --gen-object-api --scoped-enums --cpp-std c++17
             -I "${LAYLINE_EXECUTORCH_DIR}/schema" -o "${schema_dir}" "${schema_dir}/${name}.fbs"
-    DEPENDS "${source}"
+    DEPENDS "${schema_dir}/${name}.fbs"
     COMMENT "Generating schema/${name}_generated.h"
     VERBATIM)
   set(schema_headers ${schema_headers} "${header}" PARENT_SCOPE)

@@ -202,8 +202,9 @@ Sum SymbolTable::quotient(const Sum& dividend, int64_t divisor) {
   const auto divided = [&](int64_t bound) {
     return bound == Symbol::kUnbounded ? bound : floor_div(bound, divisor);
   };
-  return outside + Sum(symbol({Formula::Kind::quotient, {inside}, divisor},
-                              {divided(bounds.min), divided(bounds.max)}));
+  const Range result{divided(bounds.min), divided(bounds.max)};
+  if (result.min == result.max) return outside + Sum::number(result.min);
+  return outside + Sum(symbol({Formula::Kind::quotient, {inside}, divisor}, result));
 }
 
 Sum SymbolTable::extremum(Formula::Kind kind, const std::vector<Sum>& values) {
@@ -219,7 +220,6 @@ Sum SymbolTable::extremum(Formula::Kind kind, const std::vector<Sum>& values) {
   }
   LAYLINE_ASSERT(!kept.empty(), "the greatest of no sizes");
   if (kept.size() == 1) return kept[0];
-  std::ranges::sort(kept);
   Range bounds = range(kept[0]);
   for (const Sum& value : kept) {
     const auto [min, max] = range(value);
@@ -227,7 +227,15 @@ Sum SymbolTable::extremum(Formula::Kind kind, const std::vector<Sum>& values) {
     bounds = {greatest ? std::max(bounds.min, min) : std::min(bounds.min, min),
               greatest ? std::max(bounds.max, max) : std::min(bounds.max, max)};
   }
-  return Sum(symbol({kind, std::move(kept), 1}, bounds));
+  if (bounds.min == bounds.max) return Sum::number(bounds.min);
+  // Symbols are sizes, and not negative: what may be is counted from its least value.
+  const int64_t shift = std::min<int64_t>(bounds.min, 0);
+  if (shift == -Symbol::kUnbounded) throw UserError("a size may be negative without bound");
+  for (Sum& value : kept) value = value - Sum::number(shift);
+  std::ranges::sort(kept);
+  return Sum(symbol({kind, std::move(kept), 1},
+                    {bounds.min - shift, saturated(Wide{bounds.max} - shift)})) +
+         Sum::number(shift);
 }
 
 SymbolTable::Range SymbolTable::range(const Sum& sum) const {

@@ -75,7 +75,12 @@ void DynamicSizes::check(const std::vector<std::string>& names,
     for (size_t axis = 0; given[i] && axis < shapes_[i].size(); ++axis) {
       const Dim& dim = shapes_[i][axis];
       const int64_t size = (*given[i])[axis];
-      if (dim.is_static()) continue;
+      if (dim.is_static()) {
+        if (dim.value() != size)
+          throw UserError("input `{}`: axis {} is {}, but it is fixed: {}", names[i], axis, size,
+                          describe(i));
+        continue;
+      }
       if (const auto linear = table_.as_linear(dim); linear && values.knows(linear->symbol)) {
         const Symbol& symbol = table_.all()[linear->symbol - 1u];
         const int64_t value = values(Dim::symbol(linear->symbol));

@@ -209,14 +209,14 @@ class LoadedProgram::Impl {
 
   std::vector<std::vector<int64_t>> complete_shapes(
       const std::vector<std::optional<std::vector<int64_t>>>& given) const {
+    // A shape of another rank is refused with the tensor that has it.
+    auto known = given;
     for (size_t i = 0; i < given.size(); ++i)
-      if (given[i] && given[i]->size() != current_->inputs[i].shape.size())
-        throw UserError("input `{}` is {}, expected {}", current_->inputs[i].name, describe_shape(*given[i]),
-                        describe(current_->inputs[i]));
-    if (!current_->sizes.empty()) return current_->sizes.complete(input_names(), given);
+      if (known[i] && known[i]->size() != current_->inputs[i].shape.size()) known[i].reset();
+    if (!current_->sizes.empty()) return current_->sizes.complete(input_names(), known);
     std::vector<std::vector<int64_t>> shapes;
     for (size_t i = 0; i < given.size(); ++i)
-      shapes.push_back(given[i] ? *given[i] : current_->inputs[i].shape);
+      shapes.push_back(known[i] ? *known[i] : current_->inputs[i].shape);
     return shapes;
   }
 
