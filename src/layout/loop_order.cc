@@ -456,8 +456,10 @@ LoopOrder source_order(const Node& node) {
 std::vector<LoopOrder> cross(const Node& node, int port, const Relayout& relayout) {
   LAYLINE_ASSERT(relayout.source() == port_shape(node, port), "{} is no relayout of {}",
                  to_string(relayout), to_string(port_shape(node, port)));
+  if (node.is(Op::constant) || node.is(Op::relayout)) return {};
   // Nothing passes an op that reads at places of its own.
-  if (node.is(Op::constant) || node.is(Op::relayout) || node.is(Op::grid_sample)) return {};
+  if (node.is(Op::grid_sample))
+    return relayout.is_identity() ? std::vector{source_order(node)} : std::vector<LoopOrder>{};
   for (const Grouping grouping : {Grouping::dims, Grouping::movement}) {
     const auto loops = make_loops(node, port, relayout, grouping);
     if (!loops) continue;

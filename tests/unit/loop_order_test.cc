@@ -58,6 +58,7 @@ enum Kind { kPermutation, kView, kDigits };
 
 /// Which relayouts of any port an op must let through.
 bool must_cross(const Node& node, Kind kind) {
+  if (node.is(Op::grid_sample)) return false;
   if (kind == kView || is_elementwise(node.op())) return true;
   switch (node.op()) {
     case Op::expand:
@@ -107,7 +108,9 @@ TEST(LoopOrderLaw, HoldsForEveryOpAndRelayout) {
     }
   }
   for (const auto& [name, kinds] : crossed) {
-    for (const auto& [count, of] : kinds) EXPECT_GT(count * 10, of) << name;
+    // Nothing passes grid_sample.
+    for (const auto& [count, of] : kinds)
+      EXPECT_TRUE(count * 10 > of || name == "grid_sample") << name;
     if (std::getenv("LAYLINE_SHOW_COUNTS"))
       fmt::print("{:16} permutation {}/{} view {}/{} digits {}/{}\n", name, kinds[0].first,
                  kinds[0].second, kinds[1].first, kinds[1].second, kinds[2].first, kinds[2].second);
