@@ -228,7 +228,12 @@ class DigitFinder {
 
   /// Cuts all tensors of an op where one of them is cut.
   void spread(const PlacedNode& placed) {
-    if (!placed.node) return;  // a state: its order is not enumerated
+    if (placed.state) {
+      // A state may be held in any order at all: nothing is proved about what it is made of.
+      values_[static_cast<size_t>(placed.result)].complete = false;
+      values_[static_cast<size_t>(placed.operands[0])].complete = false;
+      return;
+    }
     const Node& node = *placed.node;
     if (node.is(Op::relayout) || element_count(node.result()->shape()).is_zero()) return;
     VariableCuts cuts(node);

@@ -59,7 +59,8 @@ Text symbol_text(const DynamicSize& size) {
 Text state_text(const StateTensor& state) {
   return json::object({{"name", json::string(state.name)},
                        {"dtype", json::string(state.dtype)},
-                       {"shape", json::list_of(state.shape, dim_text)},
+                       {"shape", json::list_of(state.shape,
+                                               [](int64_t size) { return json::number(size); })},
                        {"bytes", json::number(state.bytes)},
                        {"methods", strings(state.methods)}});
 }

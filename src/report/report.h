@@ -60,7 +60,7 @@ struct DynamicSize {
 struct StateTensor {
   std::string name;
   std::string dtype;
-  std::vector<std::string> shape;  // as it lies in memory
+  std::vector<int64_t> shape;  // as it lies in memory
   int64_t bytes = 0;
   std::vector<std::string> methods;  // that share it
 };

@@ -243,6 +243,7 @@ class LoadedProgram::Impl {
 
  private:
   struct LoadedMethod {
+    DynamicSizes sizes;
     std::vector<IoInfo> inputs;
     std::vector<IoInfo> outputs;
     std::optional<et::MemoryManager> memory_manager;

@@ -42,7 +42,7 @@ Report sample() {
   report.inputs = {{"x", "f32", {8, 3, 32}, {0, 2, 1}, "forward", {"s1", "3", "2*s2"}}};
   report.symbols = {{"forward", "s1", "batch", "", 1, 8}, {"forward", "s2", "", "s1+8", 9, 16}};
   report.outputs = {{"y", "i64", {}, {}, "forward", {}}};
-  report.states = {{"cache", "f32", {"2", "4"}, 32, {"prefill", "decode"}}};
+  report.states = {{"cache", "f32", {2, 4}, 32, {"prefill", "decode"}}};
   report.arena_bytes = 100;
   report.arena_lower_bound_bytes = 90;
   report.constant_bytes = 80;

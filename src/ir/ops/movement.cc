@@ -160,9 +160,9 @@ TensorType infer_scatter_elements(Types operands, const Attributes& attributes, 
   return data;
 }
 
-TensorType infer_scatter_add(Types operands, const Attributes& attributes, SymbolTable&) {
+TensorType infer_scatter_add(Types operands, const Attributes& attributes, SymbolTable& symbols) {
   expect_numeric(operands[0]);
-  return infer_scatter_elements(operands, attributes);
+  return infer_scatter_elements(operands, attributes, symbols);
 }
 
 // ---- Elements ----

@@ -36,13 +36,8 @@ void preflight(const Partition& partition) {
 }
 
 StateTensor describe_state(const StatePlan::Slot& slot) {
-  StateTensor state{slot.name,
-                    std::string(name(slot.initial.dtype())),
-                    {},
-                    static_cast<int64_t>(slot.initial.byte_count()),
-                    slot.methods};
-  for (const Dim& dim : slot.initial.shape()) state.shape.push_back(to_string(dim));
-  return state;
+  return {slot.name, std::string(name(slot.initial.dtype())), static_dims(slot.initial.shape()),
+          static_cast<int64_t>(slot.initial.byte_count()), slot.methods};
 }
 
 class Lowering {

@@ -141,7 +141,9 @@ std::string refuse_quantised(const Node& node) {
 }
 
 xnn::Value describe(const TensorType& type) {
-  xnn::Value value{xnn::Datatype::kFp32, dims(type.shape), {}, {}};
+  xnn::Value value{xnn::Datatype::kFp32, {}, {}, {}};
+  for (const int64_t size : static_dims(type.shape))
+    value.dims.push_back(static_cast<uint32_t>(size));
   if (!type.quantisation) {
     value.datatype = datatype(type.dtype);
     return value;
