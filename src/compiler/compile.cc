@@ -227,6 +227,7 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
   LoadedModel loaded = load_model(model, options);
   permutes.source = loaded.permutes;
   std::vector<Graph>& graphs = loaded.methods;
+  for (const Graph& graph : graphs) target.check(graph);
   for (const Graph& graph : graphs)
     for (const Node* node : graph) permutes.implied += moves_data(*node);
   permutes.implied -= permutes.source;

@@ -120,8 +120,8 @@ Tensor evaluate_op(Op op, std::span<const Tensor> operands, const Attributes& at
   const bool as_they_are = (row.op_class == OpClass::movement && op != Op::pad) ||
                            op == Op::constant || op == Op::quantize || op == Op::dequantize ||
                            op == Op::reinterpret;
-  const bool quantised =
-      result.quantisation || is_dynamic(attributes) || std::ranges::any_of(operands, is_quantised_tensor);
+  const bool quantised = result.quantisation || is_dynamic(attributes) ||
+                         std::ranges::any_of(operands, is_quantised_tensor);
   return quantised && !as_they_are ? evaluate_on_reals(row, operands, attributes, result)
                                    : row.evaluate(operands, attributes, result);
 }

@@ -67,7 +67,8 @@ TensorType infer(Op op, std::span<const TensorType> operands, const Attributes& 
   const bool quantises = own != nullptr && *own;
   if (!quantises && !is_dynamic(attributes) && std::ranges::none_of(operands, is_quantised))
     return row.infer(operands, attributes, symbols);
-  if (row.op_class == OpClass::movement && !quantises) return infer_kept(op, operands, attributes, symbols);
+  if (row.op_class == OpClass::movement && !quantises)
+    return infer_kept(op, operands, attributes, symbols);
   if (row.op_class == OpClass::movement || own == nullptr)
     throw UserError("{} takes and gives no quantised tensors", row.name);
   return infer_computed(op, operands, attributes, *own, symbols);

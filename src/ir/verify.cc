@@ -124,8 +124,7 @@ class Verifier {
   void check_type(const Node& node) {
     const Value& result = *node.result();
     try {
-      const TensorType inferred =
-          infer(node.op(), operand_types_, node.attributes(), symbols_);
+      const TensorType inferred = infer(node.op(), operand_types_, node.attributes(), symbols_);
       if (inferred != result.type())
         fail(result, "has type {} where its op gives {}", to_string(result.type()),
              to_string(inferred));

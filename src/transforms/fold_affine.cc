@@ -116,8 +116,7 @@ bool fold_after(Graph& graph, Node* node, PassContext& context) {
   context.rewrite(*node, "{} of {}", is_bias ? "is taken in as the bias" : "folds into the weights",
                   written->name());
   const BuildBefore build(graph, node, op.origin());
-  Value* weight = is_bias ? op.operand(1)
-                          : build.constant(scaled_rows(weight_of(op), map->scale));
+  Value* weight = is_bias ? op.operand(1) : build.constant(scaled_rows(weight_of(op), map->scale));
   std::vector<Value*> operands = {op.operand(0), weight};
   if (op.operand_count() == 3 || !is_uniform(bias, 0))
     operands.push_back(build.constant(vector_constant(bias)));

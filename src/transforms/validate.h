@@ -26,8 +26,8 @@ class Validator {
  public:
   Validator(const Graph& graph, std::vector<Tensor> inputs);
   /// Throws InternalError, naming `pass`, the first output that differs by more than 1e-4 of the
-  /// output's largest element (of a graph that rounds, by more than a few steps), and the first node whose result is none that the model's own op had
-  /// before.
+  /// output's largest element (of a graph that rounds, by more than a few steps), and the first
+  /// node whose result is none that the model's own op had before.
   void check(const Graph& graph, std::string_view pass);
 
  private:

@@ -21,11 +21,12 @@ struct Tolerance {
 /// Runs a loaded method on input_K.npy of `folder` and compares with output_K.npy: floats within
 /// `tolerance` of the largest value of the output, everything else exactly. Inputs are as they were
 /// after the run, or as changed_K.npy has them.
-void expect_step(LoadedProgram& loaded, const std::filesystem::path& folder, const Tolerance& tolerance);
+void expect_step(LoadedProgram& loaded, const std::filesystem::path& folder,
+                 const Tolerance& tolerance);
 
 /// The same for a method of a program: once, or for each folder step_0, step_1... that
-/// there is. Then the same loaded program on other sizes, the folders size_1, size_2... in `folder`,
-/// and on the first once more.
+/// there is. Then the same loaded program on other sizes, the folders size_1, size_2... in
+/// `folder`, and on the first once more.
 void expect_outputs(const pte::Program& program, const std::string& method,
                     const std::filesystem::path& folder, const Tolerance& tolerance);
 

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/mapped_file.h"
 #include "fixture.h"
 #include "frontend/pt2/import.h"
 #include "ir/builder.h"
@@ -47,7 +48,7 @@ Ran compile_and_run(Graph graph, const std::vector<Tensor>& inputs) {
   MemorySink sink;
   write_program(program, sink);
   LoadedProgram loaded =
-      LoadedProgram::from_bytes(sink.bytes(), "the model", program.methods[0].name);
+      LoadedProgram::from_bytes(sink.bytes(), "the model", {program.methods[0].name});
   std::vector<HostTensor> given;
   for (const Tensor& input : inputs) given.push_back(host(input));
   for (const HostTensor& output : loaded.run(given)) ran.outputs.push_back(tensor(output));
@@ -97,7 +98,8 @@ struct Model {
 
 Model load(const std::string& name) {
   const std::filesystem::path base = std::filesystem::path(LAYLINE_TEST_DATA) / name;
-  Model model{std::move(pt2::import_archive(base.string() + ".pt2")[0].graph), {}, {}};
+  Model model{
+      std::move(pt2::import_archive(MappedFile::open(base.string() + ".pt2"))[0].graph), {}, {}};
   auto read = [&](std::string_view kind, size_t i) {
     return tensor(read_tensor((base / fmt::format("{}_{}.npy", kind, i)).string()));
   };

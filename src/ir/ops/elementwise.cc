@@ -40,7 +40,8 @@ TensorType infer_bounded_float_binary(Types operands, const Attributes& attribut
   return infer_bounded_binary(operands, attributes, symbols);
 }
 
-TensorType infer_integer_binary(Types operands, const Attributes& attributes, SymbolTable& symbols) {
+TensorType infer_integer_binary(Types operands, const Attributes& attributes,
+                                SymbolTable& symbols) {
   if (!is_integer(operands[0].dtype))
     throw UserError("expected integer operands, found {}", to_string(operands[0]));
   return infer_any_binary(operands, attributes, symbols);

@@ -87,10 +87,8 @@ class Lowering {
         method_.define_boundary(input.value, input.dim_order, states_.place_of(input));
         continue;
       }
-      method_.method().inputs.push_back(
-          method_.define_boundary(input.value, input.dim_order, pte::Unplanned{}));
-      report_.inputs.push_back(
-          describe_boundary(graph_, input.name, input.value, input.dim_order));
+      method_.method().inputs.push_back(method_.define_input(input.value, input.dim_order));
+      report_.inputs.push_back(describe_boundary(graph_, input.name, input.value, input.dim_order));
     }
   }
 
@@ -134,7 +132,8 @@ class Lowering {
   void copy_to(pte::ValueId to, pte::ValueId from, const Value* value) {
     method_.call("aten::clone", "out", {from, method_.none()}, to);
     ++report_.copies.count;
-    report_.copies.bytes += static_cast<int64_t>(byte_count(value->type()));
+    report_.copies.bytes += static_cast<int64_t>(
+        byte_count({value->dtype(), graph_.symbol_table().greatest(value->shape())}));
   }
 
   pte::ValueId copy(const Value* value) {

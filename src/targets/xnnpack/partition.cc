@@ -35,7 +35,7 @@ void find_border(Part& part) {
 
 class Partitioner {
  public:
-  Partitioner(const Graph& graph, bool delegate) {
+  Partitioner(const Graph& graph, bool delegate) : symbols_(graph.symbol_table()) {
     for (Node* node : graph) {
       if (node->is(Op::constant)) continue;
       index_.emplace(node->result(), static_cast<int>(nodes_.size()));
@@ -93,8 +93,9 @@ class Partitioner {
   void describe() {
     for (size_t n = 0; n < nodes_.size(); ++n) {
       const Value* result = nodes_[n]->result();
-      DelegateGraph::Node node{why_[n].empty(), result->output_uses() > 0,
-                               static_cast<int64_t>(byte_count(result->type()))};
+      DelegateGraph::Node node{
+          why_[n].empty(), result->output_uses() > 0,
+          static_cast<int64_t>(byte_count({result->dtype(), symbols_.greatest(result->shape())}))};
       for (const Value* operand : nodes_[n]->operands())
         if (const int from = producer(operand); from >= 0) node.operands.push_back(from);
       graph_.nodes.push_back(std::move(node));
@@ -115,6 +116,7 @@ class Partitioner {
   std::vector<Node*> nodes_;
   std::vector<std::string> why_;  // why a node is in no delegate; empty if it is
   std::unordered_map<const Value*, int> index_;
+  const SymbolTable& symbols_;
   DelegateGraph graph_;
   std::vector<int> levels_;
 };
