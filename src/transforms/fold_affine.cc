@@ -2,8 +2,7 @@
 // convolution or linear op beside them: how batch norms disappear.
 //
 //   after:   (W x + b) * s + t  =  (s W) x + (s b + t)
-//   before:  W (x * s + t) + b  =  (W s) x + (W t + b), the addition only where the op pads
-//   nothing,
+//   before:  W (x * s + t) + b  =  (W s) x + (W t + b), the addition only where nothing is padded,
 //            because padding is zero after the addition
 //
 // Exact in real arithmetic. Scaled rows and columns of a weight stay a view of the mapped file; a

@@ -1,17 +1,14 @@
 // Attention, softmax(scale * q k^T + mask) v, in the forms in which frameworks write it out,
 // brought to the one that runs fastest:
 //
-//   scale   A number on q, on k, on both or on the scores, as a factor or a divisor, before or
-//   after
-//           moves, casts and constant masks, becomes one factor where it costs the least: on the
-//           side whose projection can take it in (fold_scale then does), otherwise on the smallest
-//           of q, k and the scores.
+//   scale   A number on q, on k, on both or on the scores, as a factor or a divisor, around moves,
+//           casts and constant masks, becomes one factor where it costs the least: on the side
+//           whose projection can take it in (fold_scale then does), otherwise on the smallest of
+//           q, k and the scores.
 //   mask    Scores replaced by minus infinity, or by a number so low that its exponential is 0, are
 //           the lesser of the scores and a bound.
-//   guard   A row that sees no key gives 0 instead of NaN. Where the mask alone decides, the test
-//   is
-//           made on the mask, which is smaller than the scores; where no row can be hidden, there
-//           is none.
+//   guard   A row that sees no key gives 0 instead of NaN. Where the mask alone decides, the mask,
+//           which is smaller than the scores, is tested; where no row can be hidden, nothing is.
 #include <cmath>
 #include <limits>
 #include <vector>
