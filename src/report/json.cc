@@ -44,6 +44,9 @@ Text boundary_text(const BoundaryTensor& tensor) {
       {"method", json::string(tensor.method)}};
   if (!tensor.symbolic_shape.empty())
     members.push_back({"symbolic_shape", strings(tensor.symbolic_shape)});
+  constexpr int kScaleDecimals = 17;
+  if (tensor.scale) members.emplace_back("scale", json::number(*tensor.scale, kScaleDecimals));
+  if (tensor.zero_point) members.emplace_back("zero_point", json::number(*tensor.zero_point));
   return json::object(members);
 }
 
@@ -57,12 +60,12 @@ Text symbol_text(const DynamicSize& size) {
 }
 
 Text state_text(const StateTensor& state) {
-  return json::object({{"name", json::string(state.name)},
-                       {"dtype", json::string(state.dtype)},
-                       {"shape", json::list_of(state.shape,
-                                               [](int64_t size) { return json::number(size); })},
-                       {"bytes", json::number(state.bytes)},
-                       {"methods", strings(state.methods)}});
+  return json::object(
+      {{"name", json::string(state.name)},
+       {"dtype", json::string(state.dtype)},
+       {"shape", json::list_of(state.shape, [](int64_t size) { return json::number(size); })},
+       {"bytes", json::number(state.bytes)},
+       {"methods", strings(state.methods)}});
 }
 
 Text moves_text(const Moves& moves) {

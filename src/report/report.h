@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,9 @@ struct BoundaryTensor {
   std::vector<int> dim_order;
   std::string method = {};
   std::vector<std::string> symbolic_shape = {};  // "s1", "2*s1"; empty if nothing is dynamic
+  /// Of a tensor that the model has as real numbers and the program as integers.
+  std::optional<double> scale = std::nullopt;
+  std::optional<int64_t> zero_point = std::nullopt;
 };
 
 /// A size that is known when the program runs.

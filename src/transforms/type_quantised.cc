@@ -136,6 +136,7 @@ Rescales rescales(const Node& node) {
     case Op::mul:
     case Op::avg_pool:
     case Op::reduce_mean:
+    case Op::reduce_sum:
       return Rescales::yes;
     case Op::max_pool:
     case Op::slice:

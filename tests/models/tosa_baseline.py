@@ -6,29 +6,15 @@ PACKAGES is the folder of Arm's serializer. Writes docs/data/tosa-baseline.json:
 TRANSPOSE operators of its TOSA program, the bytes that they write, and the seconds of the lowering.
 """
 
-import importlib
 import json
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-packages = Path(sys.argv[1])
+import arm_packages
 
-
-class Packages:
-    """Finds Arm's packages, and no other of that venv: its numpy is not torch's."""
-
-    NAMES = ("tosa_serializer", "tosa", "flatbuffers", "ml_dtypes")
-
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] not in self.NAMES:
-            return None
-        places = [str(packages)] if path is None else path
-        return importlib.machinery.PathFinder.find_spec(name, places)
-
-
-sys.meta_path.append(Packages())
+arm_packages.use(sys.argv[1])
 
 import torch
 from executorch.backends.arm.tosa.compile_spec import TosaCompileSpec

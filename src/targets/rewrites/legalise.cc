@@ -54,6 +54,9 @@ Value* rewrite(const Builder& build, const Node& node, std::span<const Rule> rul
   if (Value* constant = computed(build, node)) return constant;
   if (Value* replacement = with_fewer_axes(build, node)) return replacement;
   if (is_quantised(node) && !moves_integers(node)) {
+    for (const Rule& rule : rules)
+      if (rule.on_integers && rule.op == node.op())
+        if (Value* replacement = rule.rewrite(build, node)) return replacement;
     if (Value* apart = bias_apart(build, node)) return apart;
     if (Value* reals = on_reals(build, node)) return reals;
     return in_arithmetic(build, node);

@@ -14,6 +14,8 @@ struct Rule {
   std::optional<Op> op;  // nothing for any op
   /// The value to use instead of the node's result; null if the rule does not apply.
   Value* (*rewrite)(const Builder& build, const Node& node);
+  /// Whether it also applies to the op on quantised numbers.
+  bool on_integers = false;
 };
 
 /// Rewrites every node that `refusal` has a reason against and that a rule applies to: the table's,

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "ir/evaluate.h"
 #include "ir/tensor.h"
+#include "targets/tosa/quantised.h"
 
 namespace layline::tosa {
 namespace {
@@ -75,18 +76,27 @@ std::vector<int32_t> dims(const Shape& shape) {
   return result;
 }
 
+DType boundary_dtype(const GraphInput& input) {
+  const QuantisationRef quantisation = quantised_input(input.value);
+  return quantisation ? quantisation->dtype : input.value->dtype();
+}
+
+const Value* boundary_value(const GraphOutput& output) {
+  return quantised_output(output.value) ? output.value->def()->operand(0) : output.value;
+}
+
 BlockBuilder::BlockBuilder(const Graph& graph) : graph_(graph) {
   for (const GraphInput& input : graph.inputs()) {
     if (input.value == nullptr) continue;
     const std::string name = unique(input.name);
     program_.tensors.push_back(
-        {name, *element_type(input.value->dtype()), dims(input.value->shape()), std::nullopt});
+        {name, *element_type(boundary_dtype(input)), dims(input.value->shape()), std::nullopt});
     program_.inputs.push_back(name);
     define(input.value, name, input.value->shape());
   }
   for (const GraphOutput& output : graph.outputs()) {
     outputs_.push_back(output.value ? unique(output.name) : "");
-    if (output.value) output_names_.emplace(output.value, outputs_.back());
+    if (output.value) output_names_.emplace(boundary_value(output), outputs_.back());
   }
 }
 
@@ -106,12 +116,15 @@ std::string BlockBuilder::in(const Node& node, int operand) {
 }
 
 std::string BlockBuilder::in(const Node& node, int operand, const Shape& shape) {
-  const Value* value = node.operand(operand);
-  if (const Constant* data = constant_of(value)) {
+  return in(node, node.operand(operand), operand_name(node.op(), operand), shape);
+}
+
+std::string BlockBuilder::in(const Node& node, const Value* value, std::string_view role,
+                             const Shape& shape) {
+  if (const Constant* data = stored_constant(value)) {
     std::string& name = constants_[{value, shape}];
     if (name.empty())
-      name = constant(node, operand_name(node.op(), operand),
-                      data->relaid(Relayout::view(data->shape(), shape)));
+      name = constant(node, role, data->relaid(Relayout::view(data->shape(), shape)));
     return name;
   }
   const Held& held = values_.at(value);
@@ -177,7 +190,7 @@ std::string BlockBuilder::add(const Node& node, fb::AttributeUnion attribute,
 
 void BlockBuilder::forward(const Node& node) {
   const Value* operand = node.operand(0);
-  if (constant_of(operand)) {
+  if (stored_constant(operand)) {
     define(node.result(), in(node, 0), operand->shape());
     return;
   }
@@ -187,12 +200,12 @@ void BlockBuilder::forward(const Node& node) {
 
 Program BlockBuilder::finish() {
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    const Value* value = graph_.outputs()[i].value;
-    if (value == nullptr) continue;
+    if (graph_.outputs()[i].value == nullptr) continue;
+    const Value* value = boundary_value(graph_.outputs()[i]);
     program_.outputs.push_back(outputs_[i]);
     std::string tensor;
     Shape held_shape = value->shape();
-    if (const Constant* data = constant_of(value)) {
+    if (const Constant* data = stored_constant(value)) {
       tensor = add_constant(outputs_[i] + "/value", *data);
     } else {
       const Held& held = values_.at(value);

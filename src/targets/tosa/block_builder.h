@@ -16,6 +16,10 @@ namespace layline::tosa {
 /// are INT32: they are indices and counts, and constants are checked.
 std::optional<fb::DType> element_type(DType dtype);
 
+/// What crosses the boundary: numbers that are quantised there do as integers (quantised.h).
+DType boundary_dtype(const GraphInput& input);
+const Value* boundary_value(const GraphOutput& output);
+
 class BlockBuilder {
  public:
   explicit BlockBuilder(const Graph& graph);
@@ -24,6 +28,8 @@ class BlockBuilder {
   /// is defined when it is first read; a view of a tensor is one RESHAPE of it.
   std::string in(const Node& node, int operand);
   std::string in(const Node& node, int operand, const Shape& shape);
+  /// The same for a value that the node reads by way of others.
+  std::string in(const Node& node, const Value* value, std::string_view role, const Shape& shape);
   /// A constant that the graph does not have, or has in another order.
   std::string constant(const Node& node, std::string_view role, const Constant& data);
   /// One element of shape [1] or of as many unit axes as `rank` says.

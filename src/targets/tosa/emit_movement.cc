@@ -95,6 +95,10 @@ void emit_concat(BlockBuilder& block, const Node& node) {
 }
 
 void emit_pad(BlockBuilder& block, const Node& node) {
+  emit_pad_with(block, node, node.attrs<PadAttrs>().value);
+}
+
+void emit_pad_with(BlockBuilder& block, const Node& node, double value) {
   const auto& attrs = node.attrs<PadAttrs>();
   std::vector<int64_t> padding;
   for (size_t a = 0; a < attrs.low.size(); ++a) {
@@ -103,7 +107,7 @@ void emit_pad(BlockBuilder& block, const Node& node) {
   }
   block.result(node, fb::PadAttributeT{},
                {block.in(node, 0), block.shape(std::move(padding)),
-                block.scalar(node.result()->dtype(), attrs.value)});
+                block.scalar(node.result()->dtype(), value)});
 }
 
 /// REVERSE takes one axis.

@@ -1,24 +1,11 @@
 // Contractions, pools and resampling. Weights and activations are channels-last in the IR already:
 // no axis is remapped here, but for the filters of depthwise convolutions, which are constants.
-#include <array>
-
 #include "targets/tosa/kernels.h"
 #include "targets/tosa/resize_scale.h"
+#include "targets/tosa/window_attributes.h"
 
 namespace layline::tosa {
 namespace {
-
-std::vector<int32_t> ints(const Ints& values) { return {values.begin(), values.end()}; }
-
-/// [before, after] of each axis.
-std::vector<int32_t> pads(const Ints& low, const Ints& high) {
-  std::vector<int32_t> result;
-  for (size_t i = 0; i < low.size(); ++i) {
-    result.push_back(static_cast<int32_t>(low[i]));
-    result.push_back(static_cast<int32_t>(high[i]));
-  }
-  return result;
-}
 
 constexpr fb::DType kAccumulator = fb::DType::FP32;
 
@@ -26,33 +13,11 @@ std::string bias(BlockBuilder& block, const Node& node) {
   return node.operand_count() > 2 ? block.in(node, 2) : block.scalar(node.result()->dtype(), 0);
 }
 
-template <typename Attribute>
-Attribute conv_attribute(const Node& node) {
-  const auto& attrs = node.attrs<ConvAttrs>();
-  Attribute attribute;
-  attribute.pad = pads(attrs.low, attrs.high);
-  attribute.stride = ints(attrs.stride);
-  attribute.dilation = ints(attrs.dilation);
-  attribute.acc_type = kAccumulator;
-  return attribute;
-}
-
 std::vector<std::string> with_zero_points(BlockBuilder& block, const Node& node,
                                           std::vector<std::string> operands) {
   operands.push_back(block.scalar(node.operand(0)->dtype(), 0));
   operands.push_back(block.scalar(node.operand(1)->dtype(), 0));
   return operands;
-}
-
-/// [C M, h, w, 1] to [h, w, C, M].
-std::string depthwise_filter(BlockBuilder& block, const Node& node) {
-  static constexpr std::array<int, 4> kChannelsLast = {1, 2, 0, 3};
-  const Constant& filter = *constant_of(node.operand(1));
-  const Constant moved = filter.relaid(Relayout::permute(filter.shape(), kChannelsLast));
-  const Dim channels = node.operand(0)->shape().back();
-  const Shape shape = {moved.shape()[0], moved.shape()[1], channels,
-                       *divide(moved.shape()[2], channels)};
-  return block.constant(node, "weight", moved.relaid(Relayout::view(moved.shape(), shape)));
 }
 
 }  // namespace
@@ -84,30 +49,26 @@ void emit_conv(BlockBuilder& block, const Node& node) {
   const bool depthwise = node.attrs<ConvAttrs>().groups > 1;
   std::vector<std::string> operands = with_zero_points(
       block, node,
-      {block.in(node, 0), depthwise ? depthwise_filter(block, node) : block.in(node, 1),
+      {block.in(node, 0),
+       depthwise ? block.constant(node, "weight",
+                                  depthwise_filter(*constant_of(node.operand(1)),
+                                                   node.operand(0)->shape().back()))
+                 : block.in(node, 1),
        bias(block, node)});
   if (depthwise)
-    block.result(node, conv_attribute<fb::DepthwiseConv2dAttributeT>(node), std::move(operands));
+    block.result(node, conv_attribute<fb::DepthwiseConv2dAttributeT>(node, kAccumulator),
+                 std::move(operands));
   else if (node.operand(0)->shape().size() == 5)
-    block.result(node, conv_attribute<fb::Conv3dAttributeT>(node), std::move(operands));
+    block.result(node, conv_attribute<fb::Conv3dAttributeT>(node, kAccumulator),
+                 std::move(operands));
   else
-    block.result(node, conv_attribute<fb::Conv2dAttributeT>(node), std::move(operands));
+    block.result(node, conv_attribute<fb::Conv2dAttributeT>(node, kAccumulator),
+                 std::move(operands));
 }
 
-/// out_pad extends the full result, where low and high crop it.
 void emit_conv_transpose(BlockBuilder& block, const Node& node) {
-  const auto& attrs = node.attrs<ConvTransposeAttrs>();
-  Ints before, after;
-  for (size_t i = 0; i < 2; ++i) {
-    before.push_back(-attrs.low[i]);
-    after.push_back(attrs.extra[i] - attrs.high[i]);
-  }
-  fb::TransposeConv2dAttributeT attribute;
-  attribute.out_pad = pads(before, after);
-  attribute.stride = ints(attrs.stride);
-  attribute.acc_type = kAccumulator;
   block.result(
-      node, std::move(attribute),
+      node, transposed_attribute(node, kAccumulator),
       with_zero_points(block, node, {block.in(node, 0), block.in(node, 1), bias(block, node)}));
 }
 
@@ -122,14 +83,8 @@ void emit_max_pool(BlockBuilder& block, const Node& node) {
 }
 
 void emit_avg_pool(BlockBuilder& block, const Node& node) {
-  const auto& attrs = node.attrs<PoolAttrs>();
-  fb::AvgPool2dAttributeT attribute;
-  attribute.kernel = ints(attrs.kernel);
-  attribute.stride = ints(attrs.stride);
-  attribute.pad = pads(attrs.low, attrs.high);
-  attribute.acc_type = kAccumulator;
   const std::string zero = block.scalar(node.result()->dtype(), 0);
-  block.result(node, std::move(attribute), {block.in(node, 0), zero, zero});
+  block.result(node, avg_pool_attribute(node, kAccumulator), {block.in(node, 0), zero, zero});
 }
 
 void emit_resize(BlockBuilder& block, const Node& node) {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "targets/rewrites/rank.h"
 #include "targets/tosa/elementwise_rules.h"
+#include "targets/tosa/quantised.h"
 #include "targets/tosa/resize_scale.h"
 
 namespace layline::tosa {
@@ -35,17 +36,9 @@ std::string has_few_axes(const Value* value) {
 
 std::string accept(const Node&) { return {}; }
 
-/// Broadcasting is between tensors of one rank.
-std::string same_rank(const Node& node) {
-  for (const Value* operand : node.operands())
-    if (operand->shape().size() != node.result()->shape().size())
-      return "TOSA broadcasts tensors of one rank only";
-  return {};
-}
-
 std::string refuse_bounded_binary(const Node& node) {
   if (!node.attrs<BinaryAttrs>().bounds.unbounded()) return "TOSA has no fused clamps";
-  return same_rank(node);
+  return refuse_ranks(node);
 }
 
 /// POW has no negative bases.
@@ -53,7 +46,7 @@ std::string refuse_pow(const Node& node) {
   const Node* base = node.operand(0)->def();
   if (whole_exponent(node) && !(base && base->is(Op::abs)))
     return "TOSA raises what is not negative only";
-  return same_rank(node);
+  return refuse_ranks(node);
 }
 
 std::string refuse_relayout(const Node& node) {
@@ -113,53 +106,10 @@ Ints kernel_of(const Node& node) {
   return kernel;
 }
 
-std::string refuse_conv(const Node& node) {
-  const auto& attrs = node.attrs<ConvAttrs>();
-  const size_t rank = node.operand(0)->shape().size();
-  const Ints kernel = kernel_of(node);
-  if (rank == 3) return "TOSA convolves two or three spatial axes";
-  if (!attrs.bounds.unbounded()) return "TOSA has no fused clamps";
-  if (!is_exact(node, attrs, kernel)) return "the windows do not end where the operand does";
-  if (too_large(kernel) || too_large(attrs.stride))
-    return "a kernel or stride over 8192 (level 8K); split the convolution";
-  if (attrs.groups == 1) return {};
-  const bool depthwise =
-      node.operand(1)->shape().back().is_one() && rank == 4 && constant_of(node.operand(1));
-  return depthwise ? "" : "TOSA has no grouped convolutions";
-}
-
-std::string refuse_conv_transpose(const Node& node) {
-  const auto& attrs = node.attrs<ConvTransposeAttrs>();
-  const Ints kernel = kernel_of(node);
-  if (kernel.size() != 2) return "TOSA's transposed convolution has two spatial axes";
-  if (!attrs.bounds.unbounded()) return "TOSA has no fused clamps";
-  if (attrs.groups != 1) return "TOSA's transposed convolution has no groups";
-  if (too_large(kernel) || too_large(attrs.stride))
-    return "a kernel or stride over 8192 (level 8K)";
-  for (size_t i = 0; i < 2; ++i) {
-    if (attrs.dilation[i] != 1) return "TOSA's transposed convolution has no dilation";
-    if (attrs.low[i] >= kernel[i] || attrs.high[i] - attrs.extra[i] >= kernel[i])
-      return "TOSA crops less than the kernel";
-  }
-  return {};
-}
-
-std::string refuse_pool(const Node& node) {
-  const auto& attrs = node.attrs<PoolAttrs>();
-  if (attrs.kernel.size() != 2) return "TOSA pools two spatial axes";
-  if (!attrs.bounds.unbounded()) return "TOSA has no fused clamps";
-  const auto zero = [](int64_t value) { return value == 0; };
-  if (attrs.count_padding &&
-      !(std::ranges::all_of(attrs.low, zero) && std::ranges::all_of(attrs.high, zero)))
-    return "TOSA's averages do not count padding";
-  if (attrs.dilation != Ints{1, 1}) return "TOSA's pools have no dilation";
-  if (!is_exact(node, attrs, attrs.kernel)) return "the windows do not end where the operand does";
-  for (size_t i = 0; i < 2; ++i)
-    if (std::max(attrs.low[i], attrs.high[i]) >= attrs.kernel[i])
-      return "TOSA's pools pad less than the kernel";
-  return too_large(attrs.kernel) || too_large(attrs.stride)
-             ? "a kernel or stride over 8192 (level 8K)"
-             : "";
+/// Clamps that are fused are taken out, and then the windows looked at.
+template <typename Attrs, auto refuse_windows>
+std::string refuse_window(const Node& node) {
+  return node.attrs<Attrs>().bounds.unbounded() ? refuse_windows(node) : "TOSA has no fused clamps";
 }
 
 std::string refuse_resize(const Node& node) {
@@ -228,20 +178,20 @@ constexpr Kernel kKernels[] = {
     {Op::add, kNumber, refuse_bounded_binary, plain<fb::AddAttributeT>},
     {Op::sub, kNumber, refuse_bounded_binary, plain<fb::SubAttributeT>},
     {Op::mul, kNumber, refuse_bounded_binary, mul},
-    {Op::minimum, kNumber, same_rank, plain<fb::MinimumAttributeT>},
-    {Op::maximum, kNumber, same_rank, plain<fb::MaximumAttributeT>},
+    {Op::minimum, kNumber, refuse_ranks, plain<fb::MinimumAttributeT>},
+    {Op::maximum, kNumber, refuse_ranks, plain<fb::MaximumAttributeT>},
     {Op::pow, kFloat, refuse_pow, plain<fb::PowAttributeT>},
-    {Op::floor_div, kInt32, same_rank, emit_integer_floor_div},
-    {Op::equal, kNumber, same_rank, plain<fb::EqualAttributeT>},
-    {Op::not_equal, kNumber, same_rank, emit_not_equal},
-    {Op::less, kNumber, same_rank, swapped<fb::GreaterAttributeT>},
-    {Op::less_equal, kNumber, same_rank, swapped<fb::GreaterEqualAttributeT>},
-    {Op::greater, kNumber, same_rank, plain<fb::GreaterAttributeT>},
-    {Op::greater_equal, kNumber, same_rank, plain<fb::GreaterEqualAttributeT>},
-    {Op::logical_and, kBool, same_rank, plain<fb::LogicalAndAttributeT>},
-    {Op::logical_or, kBool, same_rank, plain<fb::LogicalOrAttributeT>},
-    {Op::logical_xor, kBool, same_rank, plain<fb::LogicalXorAttributeT>},
-    {Op::where, kAny, same_rank, plain<fb::SelectAttributeT>},
+    {Op::floor_div, kInt32, refuse_ranks, emit_integer_floor_div},
+    {Op::equal, kNumber, refuse_ranks, plain<fb::EqualAttributeT>},
+    {Op::not_equal, kNumber, refuse_ranks, emit_not_equal},
+    {Op::less, kNumber, refuse_ranks, swapped<fb::GreaterAttributeT>},
+    {Op::less_equal, kNumber, refuse_ranks, swapped<fb::GreaterEqualAttributeT>},
+    {Op::greater, kNumber, refuse_ranks, plain<fb::GreaterAttributeT>},
+    {Op::greater_equal, kNumber, refuse_ranks, plain<fb::GreaterEqualAttributeT>},
+    {Op::logical_and, kBool, refuse_ranks, plain<fb::LogicalAndAttributeT>},
+    {Op::logical_or, kBool, refuse_ranks, plain<fb::LogicalOrAttributeT>},
+    {Op::logical_xor, kBool, refuse_ranks, plain<fb::LogicalXorAttributeT>},
+    {Op::where, kAny, refuse_ranks, plain<fb::SelectAttributeT>},
     {Op::abs, kNumber, accept, plain<fb::AbsAttributeT>},
     {Op::neg, kNumber, accept, emit_negation},
     {Op::exp, kFloat, accept, plain<fb::ExpAttributeT>},
@@ -260,10 +210,11 @@ constexpr Kernel kKernels[] = {
     {Op::convert, kAny, refuse_convert, emit_convert},
     {Op::linear, kFloat, refuse_linear, emit_linear},
     {Op::matmul, kFloat, refuse_matmul, emit_matmul},
-    {Op::conv, kFloat, refuse_conv, emit_conv},
-    {Op::conv_transpose, kFloat, refuse_conv_transpose, emit_conv_transpose},
-    {Op::max_pool, kFloat, refuse_pool, emit_max_pool},
-    {Op::avg_pool, kFloat, refuse_pool, emit_avg_pool},
+    {Op::conv, kFloat, refuse_window<ConvAttrs, refuse_conv_windows>, emit_conv},
+    {Op::conv_transpose, kFloat, refuse_window<ConvTransposeAttrs, refuse_transposed_windows>,
+     emit_conv_transpose},
+    {Op::max_pool, kFloat, refuse_window<PoolAttrs, refuse_pool_windows>, emit_max_pool},
+    {Op::avg_pool, kFloat, refuse_window<PoolAttrs, refuse_pool_windows>, emit_avg_pool},
     {Op::resize, kFloat, refuse_resize, emit_resize},
     {Op::reduce_sum, kNumber, accept, reduce<fb::ReduceSumAttributeT>},
     {Op::reduce_max, kNumber | kNarrow, accept, reduce<fb::ReduceMaxAttributeT>},
@@ -275,6 +226,60 @@ constexpr Kernel kKernels[] = {
 };
 
 }  // namespace
+
+/// Broadcasting is between tensors of one rank.
+std::string refuse_ranks(const Node& node) {
+  for (const Value* operand : node.operands())
+    if (operand->shape().size() != node.result()->shape().size())
+      return "TOSA broadcasts tensors of one rank only";
+  return {};
+}
+
+std::string refuse_conv_windows(const Node& node) {
+  const auto& attrs = node.attrs<ConvAttrs>();
+  const size_t rank = node.operand(0)->shape().size();
+  const Ints kernel = kernel_of(node);
+  if (rank == 3) return "TOSA convolves two or three spatial axes";
+  if (!is_exact(node, attrs, kernel)) return "the windows do not end where the operand does";
+  if (too_large(kernel) || too_large(attrs.stride))
+    return "a kernel or stride over 8192 (level 8K); split the convolution";
+  if (attrs.groups == 1) return {};
+  const bool depthwise =
+      node.operand(1)->shape().back().is_one() && rank == 4 && stored_constant(node.operand(1));
+  return depthwise ? "" : "TOSA has no grouped convolutions";
+}
+
+std::string refuse_transposed_windows(const Node& node) {
+  const auto& attrs = node.attrs<ConvTransposeAttrs>();
+  const Ints kernel = kernel_of(node);
+  if (kernel.size() != 2) return "TOSA's transposed convolution has two spatial axes";
+  if (attrs.groups != 1) return "TOSA's transposed convolution has no groups";
+  if (too_large(kernel) || too_large(attrs.stride))
+    return "a kernel or stride over 8192 (level 8K)";
+  for (size_t i = 0; i < 2; ++i) {
+    if (attrs.dilation[i] != 1) return "TOSA's transposed convolution has no dilation";
+    if (attrs.low[i] >= kernel[i] || attrs.high[i] - attrs.extra[i] >= kernel[i])
+      return "TOSA crops less than the kernel";
+  }
+  return {};
+}
+
+std::string refuse_pool_windows(const Node& node) {
+  const auto& attrs = node.attrs<PoolAttrs>();
+  if (attrs.kernel.size() != 2) return "TOSA pools two spatial axes";
+  const auto zero = [](int64_t value) { return value == 0; };
+  if (attrs.count_padding &&
+      !(std::ranges::all_of(attrs.low, zero) && std::ranges::all_of(attrs.high, zero)))
+    return "TOSA's averages do not count padding";
+  if (attrs.dilation != Ints{1, 1}) return "TOSA's pools have no dilation";
+  if (!is_exact(node, attrs, attrs.kernel)) return "the windows do not end where the operand does";
+  for (size_t i = 0; i < 2; ++i)
+    if (std::max(attrs.low[i], attrs.high[i]) >= attrs.kernel[i])
+      return "TOSA's pools pad less than the kernel";
+  return too_large(attrs.kernel) || too_large(attrs.stride)
+             ? "a kernel or stride over 8192 (level 8K)"
+             : "";
+}
 
 unsigned kind(DType dtype) {
   if (is_float(dtype)) return kFloat;
@@ -297,9 +302,7 @@ std::string refusal(const Value* value) {
 }
 
 std::string refusal(const Node& node) {
-  // The integers of quantised numbers may be moved; what computes on them is written out.
-  if (is_quantised(node) && (info(node.op()).op_class != OpClass::movement || node.is(Op::pad)))
-    return "quantised numbers are computed with as real ones";
+  if (is_quantised(node)) return refuse_quantised(node);
   const auto refuse =
       node.is(Op::relayout) ? fits : [](const Value* value) { return refusal(value); };
   for (const Value* operand : node.operands())

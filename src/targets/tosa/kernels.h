@@ -28,12 +28,20 @@ const Kernel* find_kernel(Op op);
 std::string refusal(const Node& node);
 std::string refusal(const Value* value);
 
+// Why windows are not as TOSA has them, and operands not of one rank, whatever the dtype.
+std::string refuse_conv_windows(const Node& node);
+std::string refuse_transposed_windows(const Node& node);
+std::string refuse_pool_windows(const Node& node);
+std::string refuse_ranks(const Node& node);
+
 // How nodes are emitted, by family (emit_*.cc).
 void emit_relayout(BlockBuilder& block, const Node& node);
 void emit_expand(BlockBuilder& block, const Node& node);
 void emit_slice(BlockBuilder& block, const Node& node);
 void emit_concat(BlockBuilder& block, const Node& node);
 void emit_pad(BlockBuilder& block, const Node& node);
+/// With another number for `value`: integers that stand for it.
+void emit_pad_with(BlockBuilder& block, const Node& node, double value);
 void emit_flip(BlockBuilder& block, const Node& node);
 void emit_gather(BlockBuilder& block, const Node& node);
 void emit_gather_elements(BlockBuilder& block, const Node& node);

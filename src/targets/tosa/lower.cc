@@ -1,9 +1,12 @@
 #include "targets/tosa/lower.h"
 
+#include <unordered_set>
+
 #include "base/error.h"
 #include "targets/ledger.h"
 #include "targets/tosa/block_builder.h"
 #include "targets/tosa/kernels.h"
+#include "targets/tosa/quantised.h"
 
 namespace layline::tosa {
 namespace {
@@ -32,11 +35,38 @@ void preflight(const Graph& graph) {
                   fmt::join(problems, "; "));
 }
 
+/// What the program computes: not what the caller does at the boundary, nor what a table holds.
+std::unordered_set<const Node*> nodes_read(const Graph& graph) {
+  std::unordered_set<const Node*> read;
+  std::vector<const Node*> waiting;
+  const auto visit = [&](const Value* value) {
+    if (value->def() && !value->def()->is(Op::constant) && read.insert(value->def()).second)
+      waiting.push_back(value->def());
+  };
+  for (const GraphOutput& output : graph.outputs())
+    if (output.value) visit(boundary_value(output));
+  while (!waiting.empty()) {
+    const Node* node = waiting.back();
+    waiting.pop_back();
+    const std::optional<Lookup> lookup = node->is(Op::quantize) ? find_lookup(*node) : std::nullopt;
+    if (lookup)
+      visit(lookup->source);
+    else
+      for (const Value* operand : node->operands()) visit(operand);
+  }
+  return read;
+}
+
 /// 64-bit integers are held in 32 bits.
 BoundaryTensor boundary(const Graph& graph, const std::string& name, const Value* value,
-                        const std::vector<int>& dim_order) {
+                        const std::vector<int>& dim_order, const QuantisationRef& quantisation) {
   BoundaryTensor tensor = describe_boundary(graph, name, value, dim_order);
   if (value->dtype() == DType::i64) tensor.dtype = layline::name(DType::i32);
+  if (quantisation) {
+    tensor.dtype = layline::name(quantisation->dtype);
+    tensor.scale = static_cast<double>(quantisation->scale());
+    tensor.zero_point = quantisation->zero_point();
+  }
   return tensor;
 }
 
@@ -51,9 +81,11 @@ Program lower(const std::vector<Graph>& graphs, Report& report) {
   const Graph& graph = graphs[0];
   preflight(graph);
   BlockBuilder block(graph);
+  const std::unordered_set<const Node*> read = nodes_read(graph);
   for (const Node* node : graph) {
-    if (node->is(Op::constant)) continue;
-    find_kernel(node->op())->emit(block, *node);
+    if (!read.contains(node)) continue;
+    is_quantised(*node) ? emit_quantised(block, *node)
+                        : find_kernel(node->op())->emit(block, *node);
     count_moves(*node, graph.symbol_table(), report);
     ++report.ops;
   }
@@ -62,12 +94,12 @@ Program lower(const std::vector<Graph>& graphs, Report& report) {
   size_t input_index = 0, output_index = 0;
   for (const GraphInput& input : graph.inputs())
     if (input.value)
-      report.inputs.push_back(
-          boundary(graph, program.inputs[input_index++], input.value, input.dim_order));
+      report.inputs.push_back(boundary(graph, program.inputs[input_index++], input.value,
+                                       input.dim_order, quantised_input(input.value)));
   for (const GraphOutput& output : graph.outputs())
     if (output.value)
-      report.outputs.push_back(
-          boundary(graph, program.outputs[output_index++], output.value, output.dim_order));
+      report.outputs.push_back(boundary(graph, program.outputs[output_index++], output.value,
+                                        output.dim_order, quantised_output(output.value)));
   for (const NamedTensor& tensor : program.tensors)
     if (tensor.data) report.constant_bytes += static_cast<int64_t>(tensor.data->byte_count());
   report.methods.push_back(graph.name());

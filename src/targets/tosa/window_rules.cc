@@ -51,10 +51,37 @@ std::vector<Value*> operands_of(const Node& node) {
   return {node.operands().begin(), node.operands().end()};
 }
 
+/// `count` output channels of a weight or a bias; of a quantised one with their scales. Of a
+/// constant at once, since integers are convolved with constants only.
+Value* channels_of(const Builder& build, Value* weight, int64_t first, int64_t count) {
+  const Constant* stored = stored_constant(weight);
+  if (stored == nullptr) return build.slice(weight, 0, first, count);
+  const std::vector<std::byte> bytes = stored->bytes();
+  const auto size = static_cast<std::ptrdiff_t>(bytes.size()) / stored->shape()[0].value();
+  Shape shape = weight->shape();
+  shape[0] = count;
+  QuantisationRef quantisation = weight->type().quantisation;
+  if (quantisation && !quantisation->dims.empty()) {
+    Quantisation part = *quantisation;
+    part.dims[0] = count;
+    part.scales = {part.scales.begin() + first, part.scales.begin() + first + count};
+    quantisation = std::move(part);
+  }
+  return build.constant(
+      Constant::owned(stored->dtype(), std::move(shape),
+                      {bytes.begin() + first * size, bytes.begin() + (first + count) * size}),
+      std::move(quantisation));
+}
+
 /// The convolution of each group on its own, channels-last throughout: slices and a concatenation
 /// along the channels, and no permute.
 template <typename Attrs>
 Value* by_groups(const Builder& build, const Node& node) {
+  const QuantisationRef& weights = node.operand(1)->type().quantisation;
+  if (weights && (!stored_constant(node.operand(1)) || !weights->zero_points.empty() ||
+                  !std::all_of(weights->dims.begin() + !weights->dims.empty(), weights->dims.end(),
+                               [](int64_t dim) { return dim == 1; })))
+    return nullptr;
   Attrs attrs = node.attrs<Attrs>();
   const int64_t groups = attrs.groups;
   if (groups == 1) return nullptr;
@@ -65,9 +92,9 @@ Value* by_groups(const Builder& build, const Node& node) {
   std::vector<Value*> parts;
   for (int64_t g = 0; g < groups; ++g) {
     std::vector<Value*> operands = {build.slice(node.operand(0), last, g * inputs, inputs),
-                                    build.slice(node.operand(1), 0, g * outputs, outputs)};
+                                    channels_of(build, node.operand(1), g * outputs, outputs)};
     if (node.operand_count() > 2)
-      operands.push_back(build.slice(node.operand(2), 0, g * outputs, outputs));
+      operands.push_back(channels_of(build, node.operand(2), g * outputs, outputs));
     parts.push_back(build.add(node.op(), std::move(operands), attrs));
   }
   return build.concat(std::move(parts), last);
@@ -232,7 +259,7 @@ Value* conv(const Builder& build, const Node& node) {
     return build.add(Op::conv, std::move(operands), std::move(attrs));
   // A filter that is computed at run time is not in the order of DEPTHWISE_CONV2D.
   const bool depthwise =
-      weight.back().is_one() && weight.size() == 4 && constant_of(node.operand(1));
+      weight.back().is_one() && weight.size() == 4 && stored_constant(node.operand(1));
   return depthwise ? nullptr : by_groups<ConvAttrs>(build, node);
 }
 
@@ -253,9 +280,12 @@ Value* conv_transpose(const Builder& build, const Node& node) {
 
 Value* pool(const Builder& build, const Node& node) {
   PoolAttrs attrs = node.attrs<PoolAttrs>();
+  // Of quantised averages and maxima only what rounds once.
+  if (is_quantised(node) && attrs.kernel.size() == 3) return nullptr;
   if (attrs.kernel.size() != 2) return rewrites::legal_pool(build, node);
   const bool dilated = std::ranges::any_of(attrs.dilation, [](int64_t d) { return d != 1; });
-  if (dilated) return node.is(Op::max_pool) ? dilated_max_pool(build, node) : nullptr;
+  if (dilated)
+    return node.is(Op::max_pool) && !is_quantised(node) ? dilated_max_pool(build, node) : nullptr;
   Value* x = node.operand(0);
   bool changed = false;
   if (attrs.count_padding) {
