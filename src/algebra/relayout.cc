@@ -55,10 +55,13 @@ std::vector<int> order_between(std::span<const int> source, std::span<const int>
 }  // namespace
 
 Relayout::Relayout(Shape source, std::vector<Dim> factors, std::vector<int> order, Shape target)
-    : source_(std::move(source)),
-      factors_(std::move(factors)),
-      order_(std::move(order)),
-      target_(std::move(target)) {}
+    : form_(std::make_shared<const Form>(
+          Form{std::move(source), std::move(factors), std::move(order), std::move(target)})) {}
+
+Relayout::Relayout() {
+  static const Relayout scalar({}, {}, {}, {});
+  form_ = scalar.form_;
+}
 
 Relayout Relayout::identity(Shape shape) {
   Shape target = shape;
@@ -67,7 +70,10 @@ Relayout Relayout::identity(Shape shape) {
 
 Relayout Relayout::view(Shape from, Shape to) {
   const Dim count = element_count(to);
-  return from_factors(std::move(from), {count}, {0}, std::move(to));
+  LAYLINE_ASSERT(count == element_count(from), "{} and {} have not the same number of elements",
+                 to_string(from), to_string(to));
+  if (count.is_one()) return Relayout(std::move(from), {}, {}, std::move(to));
+  return Relayout(std::move(from), {count}, {0}, std::move(to));
 }
 
 Relayout Relayout::permute(Shape from, std::span<const int> perm) {
@@ -117,94 +123,97 @@ Relayout Relayout::from_factors(Shape from, std::vector<Dim> factors, std::vecto
 }
 
 Relayout Relayout::inverse() const {
-  std::vector<Dim> factors;
-  factors.reserve(factors_.size());
-  for (const int factor : order_) factors.push_back(factors_[factor]);
-  return Relayout(target_, std::move(factors), inverse_permutation(order_), source_);
+  if (is_identity()) return *this;
+  std::vector<Dim> moved;
+  moved.reserve(factors().size());
+  for (const int factor : order()) moved.push_back(factors()[factor]);
+  return Relayout(target(), std::move(moved), inverse_permutation(order()), source());
 }
 
 std::optional<Relayout> Relayout::then(const Relayout& next) const {
-  LAYLINE_ASSERT(target_ == next.source_, "cannot go on from {} with a relayout of {}",
-                 to_string(target_), to_string(next.source_));
+  LAYLINE_ASSERT(target() == next.source(), "cannot go on from {} with a relayout of {}",
+                 to_string(target()), to_string(next.source()));
   // Views refine anything, and of an empty tensor there is nothing to refine.
-  if (next.is_view()) return with_target(next.target_);
-  if (is_view()) return next.with_source(source_);
+  if (next.is_view()) return with_target(next.target());
+  if (is_view()) return next.with_source(source());
 
   const Relayout back = inverse();
-  const auto digits = refine(back.factors_, next.factors_);
+  const auto digits = refine(back.factors(), next.factors());
   if (!digits) return std::nullopt;
-  const std::vector<int> next_place = inverse_permutation(next.order_);
+  const std::vector<int> next_place = inverse_permutation(next.order());
   const std::vector<int> in_source =
-      digits_by(digits->size(), [&](int digit) { return order_[(*digits)[digit].left]; });
+      digits_by(digits->size(), [&](int digit) { return order()[(*digits)[digit].left]; });
   const std::vector<int> in_target =
       digits_by(digits->size(), [&](int digit) { return next_place[(*digits)[digit].right]; });
   std::vector<Dim> factors;
   factors.reserve(digits->size());
   for (const int digit : in_source) factors.push_back((*digits)[digit].size);
-  return from_factors(source_, std::move(factors), order_between(in_source, in_target),
-                      next.target_);
+  return from_factors(source(), std::move(factors), order_between(in_source, in_target),
+                      next.target());
 }
 
-Relayout Relayout::with_source(Shape source) const {
-  LAYLINE_ASSERT(element_count(source) == element_count(source_),
-                 "{} and {} have not the same number of elements", to_string(source),
-                 to_string(source_));
-  return Relayout(std::move(source), factors_, order_, target_);
+Relayout Relayout::with_source(Shape shape) const {
+  if (shape == source()) return *this;
+  LAYLINE_ASSERT(element_count(shape) == element_count(source()),
+                 "{} and {} have not the same number of elements", to_string(shape),
+                 to_string(source()));
+  return Relayout(std::move(shape), factors(), order(), target());
 }
 
-Relayout Relayout::with_target(Shape target) const {
-  LAYLINE_ASSERT(element_count(target) == element_count(target_),
-                 "{} and {} have not the same number of elements", to_string(target),
-                 to_string(target_));
-  return Relayout(source_, factors_, order_, std::move(target));
+Relayout Relayout::with_target(Shape shape) const {
+  if (shape == target()) return *this;
+  LAYLINE_ASSERT(element_count(shape) == element_count(target()),
+                 "{} and {} have not the same number of elements", to_string(shape),
+                 to_string(target()));
+  return Relayout(source(), factors(), order(), std::move(shape));
 }
 
 std::optional<Dim> Relayout::target_stride(Dim stride, Dim size) const {
   // Factors are maximal pieces that move as one, so the digit must lie inside one of them.
-  const std::vector<Dim> source_strides = strides(factors_);
-  for (int factor = 0; factor < std::ssize(factors_); ++factor) {
+  const std::vector<Dim> source_strides = strides(factors());
+  for (int factor = 0; factor < std::ssize(factors()); ++factor) {
     const auto offset = divide(stride, source_strides[factor]);
-    if (!offset || !divide(factors_[factor], *offset * size)) continue;
+    if (!offset || !divide(factors()[factor], *offset * size)) continue;
     Dim result = *offset;
-    for (size_t i = order_.size(); order_[--i] != factor;) result = result * factors_[order_[i]];
+    for (size_t i = order().size(); order()[--i] != factor;) result = result * factors()[order()[i]];
     return result;
   }
   return std::nullopt;
 }
 
 std::optional<int> Relayout::target_axis(int source_axis) const {
-  LAYLINE_ASSERT(source_axis >= 0 && source_axis < std::ssize(source_), "{} has no dim {}",
-                 to_string(source_), source_axis);
-  const Dim size = source_[source_axis];
-  if (size.is_one() || element_count(source_).is_zero()) {
-    if (std::ranges::count(source_, size) != 1 || std::ranges::count(target_, size) != 1)
+  LAYLINE_ASSERT(source_axis >= 0 && source_axis < std::ssize(source()), "{} has no dim {}",
+                 to_string(source()), source_axis);
+  const Dim size = source()[source_axis];
+  if (size.is_one() || element_count(source()).is_zero()) {
+    if (std::ranges::count(source(), size) != 1 || std::ranges::count(target(), size) != 1)
       return std::nullopt;
-    return static_cast<int>(std::ranges::find(target_, size) - target_.begin());
+    return static_cast<int>(std::ranges::find(target(), size) - target().begin());
   }
-  const auto stride = target_stride(strides(source_)[source_axis], size);
+  const auto stride = target_stride(strides(source())[source_axis], size);
   if (!stride) return std::nullopt;
-  const std::vector<Dim> target_strides = strides(target_);
-  for (int axis = 0; axis < std::ssize(target_); ++axis)
-    if (target_strides[axis] == *stride && target_[axis] == size) return axis;
+  const std::vector<Dim> target_strides = strides(target());
+  for (int axis = 0; axis < std::ssize(target()); ++axis)
+    if (target_strides[axis] == *stride && target()[axis] == size) return axis;
   return std::nullopt;
 }
 
 std::optional<std::vector<int>> Relayout::as_permutation() const {
-  if (source_.size() != target_.size()) return std::nullopt;
-  const bool empty = element_count(source_).is_zero();
+  if (source().size() != target().size()) return std::nullopt;
+  const bool empty = element_count(source()).is_zero();
   const auto has_digit = [&](Dim size) { return !empty && !size.is_one(); };
   constexpr int kOpen = -1;
-  std::vector<int> perm(target_.size(), kOpen);
-  for (int axis = 0; axis < std::ssize(source_); ++axis) {
-    if (!has_digit(source_[axis])) continue;
+  std::vector<int> perm(target().size(), kOpen);
+  for (int axis = 0; axis < std::ssize(source()); ++axis) {
+    if (!has_digit(source()[axis])) continue;
     const auto place = target_axis(axis);
     if (!place) return std::nullopt;
     perm[*place] = axis;
   }
-  for (int axis = 0; axis < std::ssize(source_); ++axis) {
-    if (has_digit(source_[axis])) continue;
+  for (int axis = 0; axis < std::ssize(source()); ++axis) {
+    if (has_digit(source()[axis])) continue;
     size_t place = 0;
-    while (place < perm.size() && (perm[place] != kOpen || target_[place] != source_[axis]))
+    while (place < perm.size() && (perm[place] != kOpen || target()[place] != source()[axis]))
       ++place;
     if (place == perm.size()) return std::nullopt;
     perm[place] = axis;
@@ -213,15 +222,15 @@ std::optional<std::vector<int>> Relayout::as_permutation() const {
 }
 
 std::optional<Relayout> Relayout::for_broadcast(const Shape& operand) const {
-  LAYLINE_ASSERT(operand.size() <= source_.size(), "{} does not broadcast to {}",
-                 to_string(operand), to_string(source_));
-  Shape padded(source_.size() - operand.size());
+  LAYLINE_ASSERT(operand.size() <= source().size(), "{} does not broadcast to {}",
+                 to_string(operand), to_string(source()));
+  Shape padded(source().size() - operand.size());
   padded.insert(padded.end(), operand.begin(), operand.end());
   for (size_t i = 0; i < padded.size(); ++i)
-    LAYLINE_ASSERT(padded[i].is_one() || padded[i] == source_[i], "{} does not broadcast to {}",
-                   to_string(operand), to_string(source_));
+    LAYLINE_ASSERT(padded[i].is_one() || padded[i] == source()[i], "{} does not broadcast to {}",
+                   to_string(operand), to_string(source()));
 
-  if (element_count(source_).is_zero()) {
+  if (element_count(source()).is_zero()) {
     const auto perm = as_permutation();
     if (!perm) return std::nullopt;
     return permute(std::move(padded), *perm).with_source(operand);
@@ -240,13 +249,13 @@ std::optional<Relayout> Relayout::for_broadcast(const Shape& operand) const {
       list.push_back({size, kept});
   };
   for (size_t i = 0; i < padded.size(); ++i)
-    if (!source_[i].is_one()) append(runs, source_[i], !padded[i].is_one());
+    if (!source()[i].is_one()) append(runs, source()[i], !padded[i].is_one());
   std::vector<Dim> run_sizes;
   for (const Run& run : runs) run_sizes.push_back(run.size);
 
-  const auto digits = refine(run_sizes, factors_);
+  const auto digits = refine(run_sizes, factors());
   if (!digits) return std::nullopt;
-  const std::vector<int> place = inverse_permutation(order_);
+  const std::vector<int> place = inverse_permutation(order());
   const std::vector<int> in_target =
       digits_by(digits->size(), [&](int digit) { return place[(*digits)[digit].right]; });
   const auto is_kept = [&](int digit) { return runs[(*digits)[digit].left].kept; };
@@ -257,7 +266,7 @@ std::optional<Relayout> Relayout::for_broadcast(const Shape& operand) const {
   Shape target;
   auto run = target_runs.begin();
   Dim covered;
-  for (const Dim size : target_) {
+  for (const Dim size : this->target()) {
     if (size.is_one()) {
       target.push_back(1);
       continue;
@@ -280,17 +289,17 @@ std::optional<Relayout> Relayout::for_broadcast(const Shape& operand) const {
 
 int64_t Relayout::map_position(int64_t source_position) const {
   LAYLINE_ASSERT(source_position >= 0, "negative position");
-  std::vector<int64_t> digits(factors_.size());
-  for (size_t i = factors_.size(); i-- > 0;) {
-    const int64_t size = factors_[i].value();
+  std::vector<int64_t> digits(factors().size());
+  for (size_t i = factors().size(); i-- > 0;) {
+    const int64_t size = factors()[i].value();
     LAYLINE_ASSERT(size > 0, "an empty tensor has no positions");
     digits[i] = source_position % size;
     source_position /= size;
   }
-  LAYLINE_ASSERT(source_position == 0, "position outside {}", to_string(source_));
+  LAYLINE_ASSERT(source_position == 0, "position outside {}", to_string(source()));
   int64_t target_position = 0;
-  for (const int factor : order_)
-    target_position = target_position * factors_[factor].value() + digits[factor];
+  for (const int factor : order())
+    target_position = target_position * factors()[factor].value() + digits[factor];
   return target_position;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,7 +34,7 @@ namespace layline {
 class Relayout {
  public:
   /// The identity of a scalar.
-  Relayout() = default;
+  Relayout();
 
   static Relayout identity(Shape shape);
   /// Same bytes, other shape. Requires equal element counts, as every factory does.
@@ -45,22 +46,24 @@ class Relayout {
   static Relayout from_factors(Shape from, std::vector<Dim> factors, std::vector<int> order,
                                Shape to);
 
-  const Shape& source() const { return source_; }
-  const Shape& target() const { return target_; }
+  const Shape& source() const { return form_->source; }
+  const Shape& target() const { return form_->target; }
   /// The canonical factors in source order, outermost first; their product is the element count.
-  const std::vector<Dim>& factors() const { return factors_; }
+  const std::vector<Dim>& factors() const { return form_->factors; }
   /// order()[i] is the index of the factor that stands at place i of the target.
-  const std::vector<int>& order() const { return order_; }
+  const std::vector<int>& order() const { return form_->order; }
 
   /// The movement is the identity: the bytes stay, at most the shape changes.
-  bool is_view() const { return factors_.size() <= 1; }
+  bool is_view() const { return factors().size() <= 1; }
   /// A view to the same shape.
-  bool is_identity() const { return is_view() && source_ == target_; }
+  bool is_identity() const { return is_view() && source() == target(); }
   /// The same movement, whatever the shapes.
   bool moves_like(const Relayout& other) const {
-    return factors_ == other.factors_ && order_ == other.order_;
+    return form_ == other.form_ || (factors() == other.factors() && order() == other.order());
   }
-  friend bool operator==(const Relayout&, const Relayout&) = default;
+  friend bool operator==(const Relayout& a, const Relayout& b) {
+    return a.form_ == b.form_ || *a.form_ == *b.form_;
+  }
 
   Relayout inverse() const;
   /// First this, then `next`, as one relayout. Requires target() == next.source().
@@ -72,8 +75,8 @@ class Relayout {
   std::optional<Relayout> then(const Relayout& next) const;
 
   /// The same movement between other shapes of equal element count.
-  Relayout with_source(Shape source) const;
-  Relayout with_target(Shape target) const;
+  Relayout with_source(Shape shape) const;
+  Relayout with_target(Shape shape) const;
 
   /// The target dim that is exactly the given source dim: its index is the same for every element.
   ///
@@ -91,7 +94,7 @@ class Relayout {
     Shape dims;
     std::vector<int> perm;
   };
-  Transpose as_transpose() const { return {factors_, order_}; }
+  Transpose as_transpose() const { return {factors(), order()}; }
 
   /// For an operand that broadcasts to source() (right-aligned, each dim equal or 1): the relayout
   /// after which it broadcasts to target() and gives the same elements as broadcasting first and
@@ -114,10 +117,16 @@ class Relayout {
   /// moves as one piece: its stride there. Requires a size other than 1 and a non-empty tensor.
   std::optional<Dim> target_stride(Dim stride, Dim size) const;
 
-  Shape source_;
-  std::vector<Dim> factors_;
-  std::vector<int> order_;
-  Shape target_;
+  /// Never changed once it is made, so that copies share it: a placement holds a relayout at every
+  /// port of every op.
+  struct Form {
+    Shape source;
+    std::vector<Dim> factors;
+    std::vector<int> order;
+    Shape target;
+    friend bool operator==(const Form&, const Form&) = default;
+  };
+  std::shared_ptr<const Form> form_;
 };
 
 /// Moves data: element p of `in` becomes element map_position(p) of `out`. Requires static shapes,
