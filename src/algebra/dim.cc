@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/checked.h"
 #include "base/error.h"
 
 namespace layline {
@@ -55,6 +56,16 @@ int64_t Dim::value() const {
 std::span<const SymbolId> Dim::symbols() const {
   const auto end = std::ranges::find(symbols_, SymbolId{0});
   return {symbols_.begin(), end};
+}
+
+int64_t exact_add(int64_t a, int64_t b) {
+  if (const auto result = checked_add(a, b)) return *result;
+  throw UserError("{} + {} is too large for a size", a, b);
+}
+
+int64_t exact_mul(int64_t a, int64_t b) {
+  if (const auto result = checked_mul(a, b)) return *result;
+  throw UserError("{} * {} is too large for a size", a, b);
 }
 
 Dim operator*(Dim a, Dim b) {

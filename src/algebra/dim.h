@@ -57,6 +57,10 @@ static_assert(sizeof(Dim) == 16);
 Dim operator*(Dim a, Dim b);
 std::optional<Dim> divide(Dim a, Dim b);
 
+// Arithmetic on sizes that throws UserError where the result does not fit.
+int64_t exact_add(int64_t a, int64_t b);
+int64_t exact_mul(int64_t a, int64_t b);
+
 using Shape = std::vector<Dim>;
 
 /// The product of the sizes; 1 for the empty list.

@@ -17,16 +17,6 @@ int64_t saturated(Wide value) {
   return value > kMost ? kMost : value < -kMost ? -kMost : static_cast<int64_t>(value);
 }
 
-int64_t exact_add(int64_t a, int64_t b) {
-  if (const auto result = checked_add(a, b)) return *result;
-  throw UserError("{} + {} is too large for a size", a, b);
-}
-
-int64_t exact_mul(int64_t a, int64_t b) {
-  if (const auto result = checked_mul(a, b)) return *result;
-  throw UserError("{} * {} is too large for a size", a, b);
-}
-
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
 Dim without_coefficient(const Dim& dim) {

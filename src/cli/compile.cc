@@ -109,7 +109,7 @@ void check_paths(const CompileArguments& arguments, const std::string& output) {
 }
 
 std::string default_output(const std::string& model, const std::string& target) {
-  return fs::path(model).filename().replace_extension(target == "tosa" ? ".tosa" : ".pte");
+  return fs::path(model).filename().replace_extension(program_extension(target));
 }
 
 void emit_text(const std::string& text, const std::string& output) {

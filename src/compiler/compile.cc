@@ -95,6 +95,7 @@ void prove(Compiled& compiled) {
 /// A target: what passes ask of it, and the program it makes of their results.
 struct Target {
   std::string_view name;
+  std::string_view extension;  // of its programs
   /// Refuses sizes that the target cannot have.
   void (*check)(const Graph& graph);
   TargetRules (*rules)(const CompileOptions& options);
@@ -150,13 +151,13 @@ void add_tosa_nodes(const Graph& graph, const CompileOptions&, std::vector<Final
 }
 
 constexpr Target kTargets[] = {
-    {"xnnpack", check_bounded, xnnpack_rules,
+    {"xnnpack", ".pte", check_bounded, xnnpack_rules,
      [](const std::vector<Graph>& graphs, const CompileOptions& options, Compiled& compiled) {
        compiled.program = xnnpack::lower(graphs, compiled.report, delegates(options));
      },
      [](const Compiled& compiled, ByteSink& sink) { pte::write_program(compiled.program, sink); },
      add_xnnpack_nodes},
-    {"tosa", check_static, tosa_rules,
+    {"tosa", ".tosa", check_static, tosa_rules,
      [](const std::vector<Graph>& graphs, const CompileOptions&, Compiled& compiled) {
        compiled.tosa = tosa::lower(graphs, compiled.report);
      },
@@ -186,6 +187,10 @@ std::vector<std::string> targets() {
   return names;
 }
 
+std::string_view program_extension(const std::string& target) {
+  return find_target(target).extension;
+}
+
 void write_program(const Compiled& compiled, ByteSink& sink) {
   find_target(compiled.report.target).write(compiled, sink);
 }
@@ -198,7 +203,10 @@ std::vector<std::string> stages() {
 
 LoadedModel load_model(const std::string& path, const CompileOptions& options) {
   LoadedModel model = import_model(path);
-  for (Graph& graph : model.methods) name_boundary(graph);
+  for (Graph& graph : model.methods) {
+    name_boundary(graph);
+    find_target(options.target).check(graph);
+  }
   order_boundary(model.methods, options.input_orders, options.output_orders);
   pin_shared_states(model.methods);
   return model;
@@ -227,7 +235,6 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
   LoadedModel loaded = load_model(model, options);
   permutes.source = loaded.permutes;
   std::vector<Graph>& graphs = loaded.methods;
-  for (const Graph& graph : graphs) target.check(graph);
   for (const Graph& graph : graphs)
     for (const Node* node : graph) permutes.implied += moves_data(*node);
   permutes.implied -= permutes.source;

@@ -58,7 +58,7 @@ struct LoadedModel {
 };
 
 /// Reads a .pt2 archive or graphs in text form; inputs and outputs get the names and the orders in
-/// which the caller knows them. Throws UserError.
+/// which the caller knows them. Throws UserError, also for sizes that the target cannot have.
 LoadedModel load_model(const std::string& path, const CompileOptions& options);
 
 PipelineOptions pipeline_options(const CompileOptions& options);
@@ -74,6 +74,8 @@ void write_program(const Compiled& compiled, ByteSink& sink);
 
 /// Names of the targets.
 std::vector<std::string> targets();
+/// How the names of a target's programs end: ".pte".
+std::string_view program_extension(const std::string& target);
 
 /// The stages that CompileOptions::emit names, in order: "import", then each pass.
 std::vector<std::string> stages();

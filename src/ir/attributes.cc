@@ -43,6 +43,21 @@ const QuantisationRef* quantisation_of(const Attributes& attributes) {
   return quantisation_of(const_cast<Attributes&>(attributes));
 }
 
+Bounds* bounds_of(Attributes& attributes) {
+  return std::visit(
+      []<typename T>(T& attrs) -> Bounds* {
+        if constexpr (requires { attrs.bounds; })
+          return &attrs.bounds;
+        else
+          return nullptr;
+      },
+      attributes);
+}
+
+const Bounds* bounds_of(const Attributes& attributes) {
+  return bounds_of(const_cast<Attributes&>(attributes));
+}
+
 bool is_dynamic(const Attributes& attributes) {
   return std::visit(
       []<typename T>(const T& attrs) {

@@ -315,6 +315,9 @@ bool operator==(const Attributes& a, const Attributes& b);
 /// The attributes' quantisation, or null for ops that have none.
 const QuantisationRef* quantisation_of(const Attributes& attributes);
 QuantisationRef* quantisation_of(Attributes& attributes);
+/// The attributes' fused clamp, or null for ops that have none.
+const Bounds* bounds_of(const Attributes& attributes);
+Bounds* bounds_of(Attributes& attributes);
 /// Whether x is quantised as it is read (see LinearAttrs).
 bool is_dynamic(const Attributes& attributes);
 

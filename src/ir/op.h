@@ -1,6 +1,7 @@
 // The core ops: a closed set, one row each in op_table.cc.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -170,6 +171,15 @@ inline std::string_view name(Op op) { return info(op).name; }
 /// have a `quantisation` compute on real numbers and are quantised as it says; others take none.
 TensorType infer(Op op, std::span<const TensorType> operands, const Attributes& attributes,
                  SymbolTable& symbols);
+
+/// The rows of a table that has at most one for each op, in its member `op`: null where it has
+/// none.
+template <typename Row>
+std::array<const Row*, kOpCount> rows_by_op(std::span<const Row> table) {
+  std::array<const Row*, kOpCount> rows{};
+  for (const Row& row : table) rows[static_cast<size_t>(row.op)] = &row;
+  return rows;
+}
 
 inline bool is_elementwise(Op op) { return info(op).op_class == OpClass::elementwise; }
 

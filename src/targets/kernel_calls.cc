@@ -624,13 +624,8 @@ const std::vector<PortableKernel>& portable_kernels() {
 }
 
 const PortableKernel* find_portable_kernel(Op op) {
-  static const auto* index = [] {
-    auto* rows = new std::array<const PortableKernel*, kOpCount>{};
-    for (const PortableKernel& kernel : portable_kernels())
-      (*rows)[static_cast<size_t>(kernel.op)] = &kernel;
-    return rows;
-  }();
-  return (*index)[static_cast<size_t>(op)];
+  static const auto rows = rows_by_op<PortableKernel>(portable_kernels());
+  return rows[static_cast<size_t>(op)];
 }
 
 namespace {

@@ -84,15 +84,6 @@ bool is_uniform(const std::vector<double>& list, double value) {
   return std::ranges::all_of(list, [&](double number) { return number == value; });
 }
 
-Attributes with_bounds(Attributes attributes, const Bounds& bounds) {
-  std::visit(
-      [&](auto& attrs) {
-        if constexpr (requires { attrs.bounds; }) attrs.bounds = bounds;
-      },
-      attributes);
-  return attributes;
-}
-
 // ---- After the op ----
 
 /// `node` is an affine map of a foldable op's result, perhaps through a relayout: whether a
@@ -107,7 +98,7 @@ bool fold_after(Graph& graph, Node* node, PassContext& context) {
   const auto map = affine(*node, relayout.inverse());
   if (!map || map->x != read) return false;
   const Node& op = *written->def();
-  if (!bounds_of(op).unbounded()) return false;
+  if (!bounds_of(op.attributes())->unbounded()) return false;
 
   std::vector<double> bias = bias_of(op);
   for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * map->scale[i] + map->shift[i];
@@ -119,8 +110,9 @@ bool fold_after(Graph& graph, Node* node, PassContext& context) {
   std::vector<Value*> operands = {op.operand(0), weight};
   if (op.operand_count() == 3 || !is_uniform(bias, 0))
     operands.push_back(build.constant(vector_constant(bias)));
-  Value* folded = build.add(op.op(), std::move(operands),
-                            with_bounds(op.attributes(), node->attrs<BinaryAttrs>().bounds));
+  Attributes attributes = op.attributes();
+  *bounds_of(attributes) = node->attrs<BinaryAttrs>().bounds;
+  Value* folded = build.add(op.op(), std::move(operands), std::move(attributes));
   replace(graph, node, build.relayout(folded, relayout));
   return true;
 }

@@ -3,22 +3,6 @@
 #include "transforms/rewrite.h"
 
 namespace layline {
-namespace {
-
-/// The bounds among the attributes, or null.
-Bounds* bounds_of(Attributes& attributes) {
-  return std::visit(
-      []<typename T>(T& attrs) -> Bounds* {
-        if constexpr (requires { attrs.bounds; })
-          return &attrs.bounds;
-        else
-          return nullptr;
-      },
-      attributes);
-}
-
-}  // namespace
-
 bool fuse_clamp(Graph& graph, PassContext& context) {
   bool changed = false;
   for (Node* node : graph) {

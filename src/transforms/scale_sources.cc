@@ -95,7 +95,7 @@ class Search {
       case Op::linear:
       case Op::conv:
       case Op::conv_transpose:
-        if (!is_weighted_op(node) || !bounds_of(*node).unbounded() ||
+        if (!is_weighted_op(node) || !bounds_of(node->attributes())->unbounded() ||
             !node->operand(1)->has_one_use())
           return false;
         break;

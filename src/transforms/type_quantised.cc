@@ -82,17 +82,6 @@ Rounded find_rounded(const Node& quantize) {
   }
 }
 
-Bounds* bounds_of(Attributes& attributes) {
-  return std::visit(
-      []<typename T>(T& attrs) -> Bounds* {
-        if constexpr (requires { attrs.bounds; })
-          return &attrs.bounds;
-        else
-          return nullptr;
-      },
-      attributes);
-}
-
 /// A weight that kernels take: one scale for each output channel or for all, around 0.
 bool is_weight(const Value* weight) {
   if (weight == nullptr || stored_constant(weight) == nullptr) return false;

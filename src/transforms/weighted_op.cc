@@ -24,12 +24,6 @@ std::vector<double> bias_of(const Node& op) {
   return bias;
 }
 
-const Bounds& bounds_of(const Node& op) {
-  if (op.is(Op::conv)) return op.attrs<ConvAttrs>().bounds;
-  if (op.is(Op::conv_transpose)) return op.attrs<ConvTransposeAttrs>().bounds;
-  return op.attrs<LinearAttrs>().bounds;
-}
-
 Constant vector_constant(const std::vector<double>& values) {
   Tensor tensor({DType::f32, {static_cast<int64_t>(values.size())}});
   for (size_t i = 0; i < values.size(); ++i) tensor.set(static_cast<int64_t>(i), values[i]);

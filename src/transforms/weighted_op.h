@@ -14,7 +14,6 @@ bool is_weighted_op(const Node* node);
 const Constant& weight_of(const Node& op);
 /// One for each output channel; zeros if the op has none.
 std::vector<double> bias_of(const Node& op);
-const Bounds& bounds_of(const Node& op);
 
 Constant vector_constant(const std::vector<double>& values);
 /// The weight with row i, which makes output channel i, times scale[i]: still a view of its bytes.

@@ -50,6 +50,12 @@ std::vector<std::string> all_fixtures() {
   return names;
 }
 
+std::string test_name(const testing::TestParamInfo<std::string>& fixture) {
+  std::string name = fixture.param;
+  std::ranges::replace(name, '.', '_');
+  return name;
+}
+
 void expect_step(LoadedProgram& loaded, const std::filesystem::path& folder,
                  const Tolerance& tolerance) {
   SCOPED_TRACE(folder.filename().string());

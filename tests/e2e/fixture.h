@@ -1,6 +1,8 @@
 // Fixtures of tests/data: a model, what goes in, and what torch gets out.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -12,6 +14,9 @@ namespace layline {
 
 /// Names of the fixtures, without ".pt2", sorted.
 std::vector<std::string> all_fixtures();
+
+/// The name of a test of one fixture.
+std::string test_name(const testing::TestParamInfo<std::string>& fixture);
 
 struct Tolerance {
   double relative;       // of floats, to the largest value of the output

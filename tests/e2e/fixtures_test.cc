@@ -2,19 +2,11 @@
 // in the real ExecuTorch runtime, compared with what torch computed.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <map>
-
-#include "base/error.h"
 #include "compiler/compile.h"
 #include "fixture.h"
 
 namespace layline {
 namespace {
-
-/// What is not supported yet, and what the one message about it must say.
-const std::map<std::string, std::string> kRefused = {
-};
 
 Tolerance tolerance(const std::string& fixture) {
   // Steps of 8 bits; quantised_test.cc asks for more.
@@ -28,16 +20,6 @@ TEST_P(Fixture, MatchesTorch) {
   const std::filesystem::path base = std::filesystem::path(LAYLINE_TEST_DATA) / GetParam();
   CompileOptions options;
   options.verify = true;
-  const auto refused = kRefused.find(GetParam());
-  if (refused != kRefused.end()) {
-    try {
-      compile(base.string() + ".pt2", options);
-      FAIL() << "compiles now: take it off the list";
-    } catch (const UserError& error) {
-      EXPECT_NE(std::string(error.what()).find(refused->second), std::string::npos) << error.what();
-    }
-    return;
-  }
   const Compiled compiled = compile(base.string() + ".pt2", options);
   for (const pte::Method& method : compiled.program.methods) {
     const bool lone = compiled.program.methods.size() == 1;
@@ -46,11 +28,7 @@ TEST_P(Fixture, MatchesTorch) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Fixture, testing::ValuesIn(all_fixtures()), [](const auto& fixture) {
-  std::string name = fixture.param;
-  std::ranges::replace(name, '.', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(All, Fixture, testing::ValuesIn(all_fixtures()), test_name);
 
 }  // namespace
 }  // namespace layline

@@ -1,19 +1,11 @@
 // Every fixture without delegates: constants, scalars among them, reach the runtime's own kernels.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <map>
-
-#include "base/error.h"
 #include "compiler/compile.h"
 #include "fixture.h"
 
 namespace layline {
 namespace {
-
-/// What only XNNPACK computes, and what the message must say; and what nothing does yet.
-const std::map<std::string, std::string> kRefused = {
-};
 
 class Undelegated : public testing::TestWithParam<std::string> {};
 
@@ -21,16 +13,6 @@ TEST_P(Undelegated, MatchesTorch) {
   const std::filesystem::path base = std::filesystem::path(LAYLINE_TEST_DATA) / GetParam();
   CompileOptions options;
   options.disabled_passes = {"delegate"};
-  const auto refused = kRefused.find(GetParam());
-  if (refused != kRefused.end()) {
-    try {
-      compile(base.string() + ".pt2", options);
-      FAIL() << "compiles now: take it off the list";
-    } catch (const UserError& error) {
-      EXPECT_NE(std::string(error.what()).find(refused->second), std::string::npos) << error.what();
-    }
-    return;
-  }
   const Compiled compiled = compile(base.string() + ".pt2", options);
   EXPECT_EQ(compiled.report.delegates, 0);
   for (const PortableOp& op : compiled.report.portable_ops)
@@ -44,12 +26,7 @@ TEST_P(Undelegated, MatchesTorch) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Undelegated, testing::ValuesIn(all_fixtures()),
-                         [](const auto& fixture) {
-                           std::string name = fixture.param;
-                           std::ranges::replace(name, '.', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(All, Undelegated, testing::ValuesIn(all_fixtures()), test_name);
 
 }  // namespace
 }  // namespace layline

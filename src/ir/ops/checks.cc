@@ -74,14 +74,4 @@ int64_t static_size(const Dim& dim, std::string_view what) {
   return dim.value();
 }
 
-int64_t exact_add(int64_t a, int64_t b) {
-  if (const auto result = checked_add(a, b)) return *result;
-  throw UserError("{} + {} is too large for a size", a, b);
-}
-
-int64_t exact_mul(int64_t a, int64_t b) {
-  if (const auto result = checked_mul(a, b)) return *result;
-  throw UserError("{} * {} is too large for a size", a, b);
-}
-
 }  // namespace layline::rules

@@ -26,8 +26,4 @@ void expect_bounds(const Bounds& bounds);
 /// The size as a number; symbolic sizes are not supported for `what`.
 int64_t static_size(const Dim& dim, std::string_view what);
 
-// Arithmetic on sizes that throws UserError where the result does not fit.
-int64_t exact_add(int64_t a, int64_t b);
-int64_t exact_mul(int64_t a, int64_t b);
-
 }  // namespace layline::rules

@@ -88,15 +88,9 @@ std::pair<int64_t, int64_t> integer_bounds(const Quantisation& own, const Bounds
           std::min(own.max, bound(bounds.max, own.max))};
 }
 
-Bounds bounds_of(const Node& node) {
-  return std::visit(
-      []<typename T>(const T& attrs) -> Bounds {
-        if constexpr (requires { attrs.bounds; })
-          return attrs.bounds;
-        else
-          return {};
-      },
-      node.attributes());
+Bounds clamped_to(const Node& node) {
+  const Bounds* bounds = bounds_of(node.attributes());
+  return bounds ? *bounds : Bounds{};
 }
 
 std::vector<uint8_t> byte_of(int64_t value) {
@@ -115,7 +109,7 @@ fb::ClampAttributeT clamp_attribute(std::pair<int64_t, int64_t> bounds) {
 void rescale_to_result(BlockBuilder& block, const Node& node, const std::string& x, Integers from,
                        const std::vector<double>& scales, const Shape& shape) {
   const Quantisation& own = quantisation(node.result());
-  const auto bounds = integer_bounds(own, bounds_of(node));
+  const auto bounds = integer_bounds(own, clamped_to(node));
   auto operands = rescale_operands(block, node, x, from, {own.dtype, own.zero_point()}, scales);
   auto attribute = rescale_attribute(scales.size() > 1);
   const auto [least, greatest] = integer_range(own.dtype);
@@ -510,7 +504,7 @@ void emit_quantised(BlockBuilder& block, const Node& node) {
       return emit_max_pool(block, node);
     case Op::clamp:
       return block.result(
-          node, clamp_attribute(integer_bounds(quantisation(node.result()), bounds_of(node))),
+          node, clamp_attribute(integer_bounds(quantisation(node.result()), clamped_to(node))),
           {block.in(node, 0)});
     case Op::quantize:
       return emit_rounded(block, node);

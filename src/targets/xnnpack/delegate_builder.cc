@@ -19,14 +19,13 @@ xnn::Datatype datatype(DType dtype) {
 
 std::vector<uint32_t> DelegateBuilder::dims(const Shape& shape) const {
   std::vector<uint32_t> result;
-  for (const Dim& dim : shape)
-    result.push_back(static_cast<uint32_t>(dim.is_static() ? dim.value() : symbols_.greatest(dim)));
+  for (const int64_t size : static_dims(symbols_.greatest(shape)))
+    result.push_back(static_cast<uint32_t>(size));
   return result;
 }
 
 xnn::Value DelegateBuilder::described(TensorType type) const {
-  for (Dim& dim : type.shape)
-    if (!dim.is_static()) dim = symbols_.greatest(dim);
+  type.shape = symbols_.greatest(type.shape);
   return describe(type);
 }
 

@@ -460,12 +460,8 @@ constexpr Kernel kKernels[] = {
 }  // namespace
 
 const Kernel* find_kernel(Op op) {
-  static const auto* index = [] {
-    auto* rows = new std::array<const Kernel*, kOpCount>{};
-    for (const Kernel& kernel : kKernels) (*rows)[static_cast<size_t>(kernel.op)] = &kernel;
-    return rows;
-  }();
-  return (*index)[static_cast<size_t>(op)];
+  static const auto rows = rows_by_op<Kernel>(kKernels);
+  return rows[static_cast<size_t>(op)];
 }
 
 std::string refusal(const Node& node) {
