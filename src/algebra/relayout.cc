@@ -175,7 +175,8 @@ std::optional<Dim> Relayout::target_stride(Dim stride, Dim size) const {
     const auto offset = divide(stride, source_strides[factor]);
     if (!offset || !divide(factors()[factor], *offset * size)) continue;
     Dim result = *offset;
-    for (size_t i = order().size(); order()[--i] != factor;) result = result * factors()[order()[i]];
+    for (size_t i = order().size(); order()[--i] != factor;)
+      result = result * factors()[order()[i]];
     return result;
   }
   return std::nullopt;

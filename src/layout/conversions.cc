@@ -17,6 +17,10 @@ int Conversions::movement(int form) {
   return movement_[static_cast<size_t>(form)];
 }
 
+bool Conversions::contains(const std::vector<int>& forms, int form) {
+  return std::ranges::any_of(forms, [&](int other) { return movement(other) == movement(form); });
+}
+
 Cost Conversions::convert(int from, int to) {
   const auto row = static_cast<size_t>(movement(from)), column = static_cast<size_t>(movement(to));
   if (between_.size() <= row) between_.resize(first_.size());

@@ -25,6 +25,11 @@ class Conversions {
 
   /// Forms with the same movement have the same number.
   int movement(int form);
+  /// Whether one of the forms moves like this one; and adds it if none does.
+  bool contains(const std::vector<int>& forms, int form);
+  void add(std::vector<int>& forms, int form) {
+    if (!contains(forms, form)) forms.push_back(form);
+  }
 
  private:
   Cost convert(int from, int to);

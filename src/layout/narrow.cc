@@ -1,0 +1,100 @@
+#include "layout/narrow.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace layline {
+namespace {
+
+/// What each order of an op costs at least, with all values at the op; `own` is the part of what
+/// everything costs at least that is at this op.
+struct Least {
+  std::vector<Cost> with;  // each order
+  Cost own;
+};
+
+Cost cheapest(Conversions& conversions, const std::vector<int>& from, const std::vector<int>& to) {
+  for (int f : from)
+    if (conversions.contains(to, f)) return {};
+  Cost best = Cost::forbidden();
+  for (int f : from)
+    for (int t : to) best = std::min(best, conversions.between(f, t));
+  return best;
+}
+
+/// Adds what a value costs at least with each order of each op at it, and returns what it costs at
+/// least with any.
+Cost add_least(Choices& choices, int value, std::unordered_map<int, Least>& least) {
+  const Ports& p = choices.ports(value);
+  Conversions& conversions = choices.conversions(value);
+  const std::vector<int> written_forms = choices.written_forms(value);
+  // A copy may serve all readers: no more than the dearest of them counts.
+  std::vector<Cost> of_writer;
+  for (int form : written_forms) of_writer.push_back(conversions.cost(form, p.fixed));
+  for (int reader : p.readers) {
+    std::vector<int> forms;
+    for (int i = 0; i < choices.orders(reader); ++i) {
+      std::vector<int> read;
+      choices.add_reads(reader, choices.order_at(reader, i), value, read);
+      Cost most;
+      for (int form : read) {
+        most = std::max(most, cheapest(conversions, written_forms, {form}));
+        conversions.add(forms, form);
+      }
+      least.at(reader).with[static_cast<size_t>(i)] += most;
+    }
+    for (size_t f = 0; f < written_forms.size(); ++f)
+      of_writer[f] = std::max(of_writer[f], cheapest(conversions, {written_forms[f]}, forms));
+  }
+  const Cost any = *std::ranges::min_element(of_writer);
+  if (p.writer >= 0) {
+    Least& writer = least.at(p.writer);
+    writer.own += any;
+    for (int i = 0; i < choices.orders(p.writer); ++i) {
+      const int form = choices.written(p, choices.order_at(p.writer, i));
+      size_t f = 0;
+      while (conversions.movement(written_forms[f]) != conversions.movement(form)) ++f;
+      writer.with[static_cast<size_t>(i)] += of_writer[f];
+    }
+  }
+  for (int reader : p.readers) least.at(reader).own += any;
+  return any;
+}
+
+}  // namespace
+
+std::optional<MostPaid> narrow(Choices& choices, const Region& region, Cost limit) {
+  for (int node : region.nodes) {
+    auto& left = choices.left(node);
+    left.resize(choices.node(node).orders.size());
+    std::iota(left.begin(), left.end(), 0);
+  }
+  MostPaid most_paid;
+  for (bool fewer = true; fewer;) {
+    fewer = false;
+    std::unordered_map<int, Least> least;
+    Cost all;  // what ops and values cost at least
+    for (int node : region.nodes) {
+      Least& at = least[node];
+      for (int order : choices.left(node)) at.with.push_back(choices.node_cost(node, order));
+      at.own = *std::ranges::min_element(at.with);
+      all += at.own;
+    }
+    for (int value : region.values) all += most_paid[value] = add_least(choices, value, least);
+    for (auto& [value, cost] : most_paid) cost = limit - (all - cost);
+    for (int node : region.nodes) {
+      auto& left = choices.left(node);
+      const Least& at = least.at(node);
+      const Cost elsewhere = all - at.own;
+      std::vector<int> kept;
+      for (size_t i = 0; i < left.size(); ++i)
+        if ((at.with[i] + elsewhere).price() < limit.price()) kept.push_back(left[i]);
+      fewer = fewer || kept.size() < left.size();
+      left = std::move(kept);
+      if (left.empty()) return std::nullopt;
+    }
+  }
+  return most_paid;
+}
+
+}  // namespace layline

@@ -1,0 +1,18 @@
+// Fewer orders to choose from, where something cheaper than a known choice is looked for.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+
+#include "layout/choices.h"
+
+namespace layline {
+
+/// For a value, what it costs at most in anything cheaper than a limit.
+using MostPaid = std::unordered_map<int, Cost>;
+
+/// Leaves only such orders of the region's ops as can be part of something cheaper than `limit`.
+/// Nullopt if an op has none: nothing is cheaper.
+std::optional<MostPaid> narrow(Choices& choices, const Region& region, Cost limit);
+
+}  // namespace layline
