@@ -58,6 +58,17 @@ TRANSFORMERS = {
 }
 
 
+# XNNPACK's reshape takes one dynamic dim. Where the batch and the sequence meet in a view, as around
+# the heads of each layer, a portable kernel makes it, between two delegates.
+VARIANTS = {
+    "bert_tiny.dynamic": transformer(8, portable=20, delegates=5),
+}
+
+
 def expectation(name):
     """Of a model, or of a variant of it (NAME.VARIANT)."""
-    return TRANSFORMERS.get(name.partition(".")[0], Expectation())
+    return VARIANTS.get(name, TRANSFORMERS.get(name.partition(".")[0], Expectation()))
+
+
+def is_quantised(name):
+    return name.partition(".")[2] in ("int8", "w8a8", "int4")
