@@ -183,6 +183,19 @@ class DynamicBatchAndLength(Encoder):
         super().__init__(causal=True)
 
 
+@case("dynamic_length_last", **token_sizes(1, 7, 2, 24, 13, 8), dynamic_shapes=({1: LENGTH},))
+class DynamicLengthLast(Encoder):
+    """What stands at the end, as for the next token, though nobody knows yet where that is."""
+
+    def __init__(self):
+        super().__init__(causal=True)
+        self.head = nn.Linear(16, 20)
+
+    def forward(self, ids):
+        x = super().forward(ids)
+        return self.head(x[:, -1]), x[:, -2:], x[:, -2::2]
+
+
 def rms_norm(x, weight):
     return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * weight
 

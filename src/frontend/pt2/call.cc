@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/checked.h"
+#include "ir/tensor.h"
 
 namespace layline::pt2 {
 
@@ -146,6 +147,15 @@ int64_t Call::static_length(const Value* x, int64_t axis) const {
         "size",
         axis, to_string(x->type()));
   return length.value();
+}
+
+Value* Call::arange(const TensorType& type, double start, double step) const {
+  return front_of_constant(type.shape, [&](const Shape& whole) {
+    Tensor numbers({type.dtype, whole});
+    for (int64_t i = 0; i < numbers.count(); ++i)
+      numbers.set(i, start + static_cast<double>(i) * step);
+    return Constant::owned(type.dtype, whole, {numbers.bytes().begin(), numbers.bytes().end()});
+  });
 }
 
 Shape Call::bounds(const Shape& shape) const {

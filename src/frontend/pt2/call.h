@@ -73,6 +73,8 @@ class Call : public Builder {
     Value* x = constant(make(whole));
     return add_slice(x, shape);
   }
+  /// `start`, `start + step`, ... in row-major order.
+  Value* arange(const TensorType& type, double start, double step) const;
 
   // Results, in the order of the node's outputs.
   void result(Value* value) { results_.push_back({value, {}}); }

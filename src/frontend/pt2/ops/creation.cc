@@ -30,14 +30,7 @@ void scalar_tensor(Call& call) {
 }
 
 void arange(Call& call) {
-  const TensorType type = call.recorded();
-  const double start = call.number("start", 0), step = call.number("step", 1);
-  call.result(call.front_of_constant(type.shape, [&](const Shape& whole) {
-    Tensor numbers({type.dtype, whole});
-    for (int64_t i = 0; i < numbers.count(); ++i)
-      numbers.set(i, start + static_cast<double>(i) * step);
-    return Constant::owned(type.dtype, whole, {numbers.bytes().begin(), numbers.bytes().end()});
-  }));
+  call.result(call.arange(call.recorded(), call.number("start", 0), call.number("step", 1)));
 }
 
 /// From start to end in equal steps, as torch counts them: the second half from the end.

@@ -143,6 +143,17 @@ void diff(Call& call) {
   call.result(x);
 }
 
+/// `size` elements, of which the first is `back` places before the end of a dynamic axis. Where the
+/// axis ends is known when the model runs: there stands the largest of its own numbers.
+Value* slice_from_end(Call& call, Value* x, int64_t axis, int64_t back, int64_t size,
+                      int64_t step) {
+  Value* numbers = call.arange({DType::i64, {x->shape()[static_cast<size_t>(axis)]}}, 0, 1);
+  Value* last = call.add(Op::reduce_max, {numbers}, AxesAttrs{{0}});
+  Value* offsets =
+      call.arange({DType::i64, {size}}, static_cast<double>(1 - back), static_cast<double>(step));
+  return call.add(Op::gather, {x, call.binary(Op::add, last, offsets)}, AxisAttrs{axis});
+}
+
 void slice(Call& call) {
   Value* x = call.tensor("self");
   const int64_t axis = axis_of(call, x);
@@ -164,10 +175,14 @@ void slice(Call& call) {
   };
   const Sum start = place("start", Sum());
   const Sum end = symbols.maximum({start, place("end", length)});
-  if (!start.is_number())
-    call.fail("begins at {}, which is dynamic; layline slices from a fixed place",
-              to_string(start));
   const Sum size = symbols.quotient(end - start + Sum::number(step - 1), step);
+  if (const Sum back = length - start; !start.is_number() && back.is_number() && size.is_number())
+    return call.result(slice_from_end(call, x, axis, back.constant(), size.constant(), step));
+  if (!start.is_number())
+    call.fail(
+        "begins at {}, which is dynamic; layline slices from a fixed place, or so many "
+        "elements from the end",
+        to_string(start));
   call.view_result(call.slice(x, axis, start.constant(), symbols.dim(size), step), "self");
 }
 
@@ -181,8 +196,10 @@ void select(Call& call) {
   Value* x = call.tensor("self");
   const int64_t axis = axis_of(call, x);
   int64_t index = call.integer("index");
-  if (index < 0) index += call.static_length(x, axis);
   const Dim length = x->shape()[static_cast<size_t>(axis)];
+  if (index < 0 && !length.is_static() && -index <= call.symbols().least(length))
+    return call.result(without_axis(call, slice_from_end(call, x, axis, -index, 1, 1), axis));
+  if (index < 0) index += call.static_length(x, axis);
   if (index < 0 || index >= call.symbols().least(length))
     call.fail("selects element {} of {}", index, to_string(length));
   call.view_result(without_axis(call, call.slice(x, axis, index, 1), axis), "self");
