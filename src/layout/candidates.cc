@@ -208,13 +208,45 @@ class Candidates::Finder {
     offer(node, 0, Relayout::permute(softmax.operand(0)->shape(), order));
   }
 
+  /// The neighbours of a sliced axis are those that it has in the slice's root, or further up:
+  /// elementwise ops (quantised numbers are dequantised first) hold what they read as they write.
   void offer_slice_places(int node) {
+    const Node* slice = problem_.nodes[static_cast<size_t>(node)].node;
+    if (!slice || !slice->is(Op::slice)) return;
+    std::optional<Relayout> from_root = Relayout::identity(slice->operand(0)->shape());
+    for (int reader = node; reader >= 0; reader = elementwise_source(reader)) {
+      const PlacedNode& placed = problem_.nodes[static_cast<size_t>(reader)];
+      const int operand = only_operand(placed);
+      if (operand < 0) return;
+      const auto entry = static_cast<size_t>(placed.readers[static_cast<size_t>(operand)]);
+      from_root = value_at(reader, operand).readers[entry].from_root.then(*from_root);
+      if (!from_root) return;
+      for (const Relayout& place : slice_places(*slice, *from_root)) offer(node, 0, place);
+    }
+  }
+
+  /// The one operand that is not constant; negative if there are several, or none.
+  static int only_operand(const PlacedNode& placed) {
+    int only = -1;
+    for (size_t i = 0; i < placed.operands.size(); ++i) {
+      if (placed.operands[i] < 0) continue;
+      if (only >= 0) return -1;
+      only = static_cast<int>(i);
+    }
+    return only;
+  }
+
+  /// The elementwise op on one value that computes what a node reads; negative for others.
+  int elementwise_source(int node) const {
     const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
-    if (!placed.node || !placed.node->is(Op::slice) || placed.operands[0] < 0) return;
-    const auto reader = static_cast<size_t>(placed.readers[0]);
-    for (const Relayout& place :
-         slice_places(*placed.node, value_at(node, 0).readers[reader].from_root))
-      offer(node, 0, place);
+    const int producer = value_at(node, only_operand(placed)).producer;
+    if (producer < 0) return -1;
+    const PlacedNode& source = problem_.nodes[static_cast<size_t>(producer)];
+    if (!source.node || info(source.node->op()).op_class != OpClass::elementwise) return -1;
+    const int operand = only_operand(source);
+    const bool same =
+        operand >= 0 && source.node->operand(operand)->shape() == source.node->result()->shape();
+    return same ? producer : -1;
   }
 
   bool is_movable(const PlacedNode& node) const {

@@ -23,13 +23,30 @@ def pt2e(model, inputs, is_dynamic, calibration=()):
 
 
 def int4(model, group=32):
-    """torchao: linears with 4-bit weights in groups, activations of 8 bits chosen when it runs."""
-    from torchao.quantization import Int8DynamicActivationIntxWeightConfig, quantize_
-    from torchao.quantization.granularity import PerGroup
+    """torchao: linears with 4-bit weights in groups, or with one scale for each output where `group` is
+    0, activations of 8 bits chosen when it runs."""
+    from torchao.quantization import Int8DynamicActivationIntxWeightConfig
+    from torchao.quantization.granularity import PerAxis, PerGroup
+
+    return _torchao(
+        model,
+        Int8DynamicActivationIntxWeightConfig(
+            weight_dtype=torch.int4, weight_granularity=PerGroup(group) if group else PerAxis(0)
+        ),
+    )
+
+
+def int8_weights(model):
+    """torchao: linears with 8-bit weights, one scale for each output, real activations."""
+    from torchao.quantization import IntxWeightOnlyConfig
+    from torchao.quantization.granularity import PerAxis
+
+    return _torchao(model, IntxWeightOnlyConfig(torch.int8, PerAxis(0)))
+
+
+def _torchao(model, config):
+    from torchao.quantization import quantize_
     from torchao.utils import unwrap_tensor_subclass
 
-    config = Int8DynamicActivationIntxWeightConfig(
-        weight_dtype=torch.int4, weight_granularity=PerGroup(group)
-    )
     quantize_(model, config)
     return unwrap_tensor_subclass(model)

@@ -150,6 +150,37 @@ class Integers(nn.Module):
         return _OPS.quantize_per_tensor(y + x, 0.06, 2, -128, 127, torch.int8)
 
 
+class IntegerBias(nn.Module):
+    """The bias in 32-bit integers, counted in the scale of the sums."""
+
+    def __init__(self, weight, x_scale):
+        super().__init__()
+        outputs = weight.scales.shape
+        self.register_buffer("integers", torch.randint(-3000, 3000, outputs, dtype=torch.int32))
+        self.register_buffer("scales", weight.scales * x_scale)
+        self.register_buffer("zeros", torch.zeros(outputs, dtype=torch.int64))
+
+    def forward(self):
+        info = torch.iinfo(torch.int32)
+        return _OPS.dequantize_per_channel(
+            self.integers, self.scales, self.zeros, 0, info.min, info.max, torch.int32
+        )
+
+
+class IntegerBiases(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.linear = Weight((8, 6, 3, 3)), Weight((5, 8))
+        self.conv_bias = IntegerBias(self.conv, 0.03)
+        self.linear_bias = IntegerBias(self.linear, 0.02)
+
+    def forward(self, x):
+        x = round_trip(x, 0.03, -4)
+        y = torch.relu(nn.functional.conv2d(x, self.conv(), self.conv_bias()))
+        rows = round_trip(round_trip(y, 0.04, -60).mean((2, 3)), 0.02, -90)
+        return round_trip(nn.functional.linear(rows, self.linear(), self.linear_bias()), 0.02, 12)
+
+
 class WeightOnly(nn.Module):
     def __init__(self):
         super().__init__()
@@ -192,6 +223,35 @@ class DynamicLinear(nn.Module):
 
     def forward(self, x):
         return nn.functional.linear(dynamic(x), self.weight(), self.bias)
+
+
+class DynamicTransposed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = Weight((4, 6, 2, 2), axis=1)
+        self.bias = nn.Parameter(torch.randn(6) * 0.2)
+
+    def forward(self, x):
+        y = nn.functional.conv_transpose2d(dynamic(x), self.weight(), self.bias, 2)
+        return torch.relu(y)
+
+
+class DynamicHeads(nn.Module):
+    """Queries, keys and values of one activation, quantised once, each split into heads."""
+
+    def __init__(self):
+        super().__init__()
+        self.weights = nn.ModuleList(Weight((16, 16)) for _ in range(3))
+        self.biases = nn.ParameterList(torch.randn(16) * 0.2 for _ in range(3))
+
+    def forward(self, x):
+        rows = dynamic(x)
+        q, k, v = (
+            nn.functional.linear(rows, weight(), bias).reshape(1, -1, 4, 4).transpose(1, 2)
+            for weight, bias in zip(self.weights, self.biases)
+        )
+        y = nn.functional.scaled_dot_product_attention(q, k, v)
+        return y.transpose(1, 2).flatten(2)
 
 
 _BINARY = {
@@ -294,12 +354,53 @@ class SmallTransformer(nn.Module):
         return x + self.down(nn.functional.gelu(self.up(x)))
 
 
+class Bottleneck(nn.Module):
+    """A block of ResNet-50."""
+
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        width = outputs // 4
+        norm = nn.BatchNorm2d
+        self.body = nn.Sequential(
+            *(nn.Conv2d(inputs, width, 1, bias=False), norm(width), nn.ReLU()),
+            *(nn.Conv2d(width, width, 3, stride, 1, bias=False), norm(width), nn.ReLU()),
+            *(nn.Conv2d(width, outputs, 1, bias=False), norm(outputs)),
+        )
+        self.skip = nn.Identity()
+        if inputs != outputs:
+            self.skip = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), norm(outputs))
+
+    def forward(self, x):
+        return torch.relu(self.body(x) + self.skip(x))
+
+
+class SmallDetr(nn.Module):
+    """What detection.Detr is made of, in small: bottlenecks, a transformer over pixels, two heads."""
+
+    def __init__(self, width=16, queries=5):
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, 8, 7, 2, 3), nn.BatchNorm2d(8), nn.ReLU())
+        self.pool = nn.MaxPool2d(3, 2, 1)
+        self.blocks = nn.Sequential(Bottleneck(8, 16, 2), Bottleneck(16, 16, 1))
+        self.project = nn.Conv2d(16, width, 1)
+        self.transformer = nn.Transformer(width, 2, 1, 1, 32, dropout=0.0, batch_first=True)
+        self.position = nn.Parameter(torch.randn(1, 16, width))
+        self.queries = nn.Parameter(torch.randn(1, queries, width))
+        self.classes, self.boxes = nn.Linear(width, 7), nn.Linear(width, 4)
+
+    def forward(self, x):
+        x = self.blocks(self.pool(self.stem(x)))
+        x = self.project(x).flatten(2).permute(0, 2, 1)
+        y = self.transformer(x + self.position, self.queries)
+        return self.classes(y), self.boxes(y).sigmoid()
+
+
 def _linears():
     return nn.Sequential(nn.Linear(64, 96), nn.GELU(), nn.Linear(96, 32))
 
 
-def _int4():
-    return quantise.int4(export.randomise(_linears()).eval())
+def _torchao(quantiser, *arguments):
+    return lambda: quantiser(export.randomise(_linears()).eval(), *arguments)
 
 
 def _rows():
@@ -324,7 +425,11 @@ MODELS = {
         Integers,
         lambda: (torch.randint(-128, 128, (1, 3, 4, 5), dtype=torch.int8),),
     ),
+    "static_integer_bias": (IntegerBiases, _IMAGE),
     "weight_only": (WeightOnly, randn((3, 32), (1, 3, 6, 6))),
+    "weight_only_torchao": (_torchao(quantise.int8_weights), randn((1, 5, 64))),
+    "dynamic_transposed": (DynamicTransposed, randn((2, 4, 5, 6))),
+    "dynamic_heads": (DynamicHeads, randn((1, 6, 16))),
     "dynamic_shared_activation": (SharedActivation, randn((2, 4, 5, 6))),
     "dynamic_pointwise": (DynamicPointwise, _rows),
     "pt2e_static": (lambda: (export.randomise(SmallNet()).eval(), False), randn((1, 3, 16, 16))),
@@ -337,7 +442,12 @@ MODELS = {
         lambda: (export.randomise(SmallTransformer()).eval(), True),
         randn((1, 7, 16)),
     ),
-    "torchao_int4": (_int4, randn((1, 5, 64))),
+    "pt2e_dynamic_detr": (
+        lambda: (export.randomise(SmallDetr()).eval(), True),
+        randn((1, 3, 32, 32)),
+    ),
+    "torchao_int4": (_torchao(quantise.int4), randn((1, 5, 64))),
+    "torchao_int4_per_channel": (_torchao(quantise.int4, 0), randn((1, 5, 64))),
 }
 for _op in _BINARY:
     for _first in (False, True):

@@ -96,7 +96,7 @@ def main():
     parser.add_argument("zoo", type=Path)
     parser.add_argument("--inputs", type=int, default=64)
     parser.add_argument("names", nargs="*")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     names = arguments.names or sorted(
         file.stem
         for variant in ("int8", "w8a8", "int4")

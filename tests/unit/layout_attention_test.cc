@@ -16,10 +16,16 @@ Value* linear(Model& m, Value* x, int64_t outputs) {
                LinearAttrs{});
 }
 
-/// Attention among the tokens of x [batch, tokens, channels], q, k and v from one product.
-Value* attention(Model& m, Value* x) {
+/// Attention among the tokens of x [batch, tokens, channels], q, k and v from one product, which is
+/// rounded to 8 bits if `rounded`.
+Value* attention(Model& m, Value* x, bool rounded = false) {
   const Dim batch = x->shape()[0], tokens = x->shape()[1];
-  Value* qkv = m.view(linear(m, x, 3 * kChannels), {batch, tokens, 3, kHeads, kHeadSize});
+  Value* qkv = linear(m, x, 3 * kChannels);
+  if (rounded) {
+    qkv = m.add(Op::quantize, {qkv}, QuantisationAttrs{per_tensor(DType::i8, 1, 3)});
+    qkv = m.add(Op::dequantize, {qkv});
+  }
+  qkv = m.view(qkv, {batch, tokens, 3, kHeads, kHeadSize});
   qkv = m.permute(qkv, std::vector{2, 0, 3, 1, 4});
   auto part = [&](int64_t i) {
     return m.view(m.slice(qkv, 0, i, 1), {batch, kHeads, tokens, kHeadSize});
@@ -82,20 +88,27 @@ TEST(AttentionPermutes, WindowsThatAreRolledToo) {
 
 /// As in MobileViT: between convolutions, the pixels at one place of all 2x2 patches attend to each
 /// other, in several blocks without leaving that form.
-TEST(AttentionPermutes, PatchesBetweenConvolutionsGoIntoThem) {
+void expect_patches_go_into_them(bool rounded) {
   Model m = xnnpack_model();
   Value* x = m.conv_nchw(m.input({1, 3, 8, 8}), kChannels, 3, 1);
   Value* y = m.permute(m.view(x, {kChannels * 4, 2, 4, 2}), std::vector{0, 2, 1, 3});
   y = m.permute(m.view(y, {1, kChannels, 16, 4}), std::vector{0, 3, 2, 1});
   y = m.view(y, {4, 16, kChannels});
   constexpr int kBlocks = 3;
-  for (int block = 0; block < kBlocks; ++block) y = m.binary(Op::add, y, attention(m, y));
+  for (int block = 0; block < kBlocks; ++block) y = m.binary(Op::add, y, attention(m, y, rounded));
   y = m.permute(m.view(y, {1, 4, 16, kChannels}), std::vector{0, 3, 2, 1});
   y = m.permute(m.view(y, {kChannels * 4, 4, 2, 2}), std::vector{0, 2, 1, 3});
   y = m.conv_nchw(m.view(y, {1, kChannels, 8, 8}), kChannels);
   m.output(m.add(Op::reduce_mean, {m.binary(Op::add, x, y)}, AxesAttrs{{2, 3}})).run_all();
   EXPECT_EQ(m.moves(), 1 + 2 * kBlocks) << print(m.built(), {.elide_constants = true});
 }
+
+TEST(AttentionPermutes, PatchesBetweenConvolutionsGoIntoThem) {
+  expect_patches_go_into_them(false);
+}
+
+/// q, k and v are taken from integers that are dequantised in between.
+TEST(AttentionPermutes, PatchesGoIntoThemThroughDequantize) { expect_patches_go_into_them(true); }
 
 /// An axis that the permute takes apart has no neighbour to stay with: the slices stay as they are.
 TEST(AttentionPermutes, ASlicedAxisInPieces) {

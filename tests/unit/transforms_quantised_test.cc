@@ -226,5 +226,53 @@ TEST(QuantiseDynamically, AConvOfOnePixelIsALinear) {
   EXPECT_EQ(m.count(Op::linear), 1);
 }
 
+// Products on one value become one, and every row of the weights keeps its scale.
+TEST(MergeQuantisedLinears, ScalesStandOneAfterTheOther) {
+  Quantised m;
+  Value* x = m.input({4, 6});
+  const auto heads = [&](Value* weight) {
+    Value* y = m.add(Op::linear, {x, weight, m.weights({4})}, LinearAttrs{{}, {}, true});
+    m.output(m.permute(m.view(y, {4, 2, 2}), std::vector<int>{1, 0, 2}));
+  };
+  TargetRules rules;
+  rules.orders.moves.call_ps = 1'000'000;
+  m.on(rules);
+  Tensor one_scale({DType::i8, {4, 6}, per_tensor(DType::i8, 0.07f, 0)});
+  for (int64_t i = 0; i < one_scale.count(); ++i) one_scale.set_int(i, i - 9);
+  heads(m.integer_weights({4, 6}));
+  heads(m.integer_weights({4, 6}));
+  heads(m.constant(one_scale));  // of another form: by itself
+  heads(m.constant(one_scale));
+  m.run({"fold_relayouts", "merge_linears"});
+  std::vector<std::vector<float>> scales;
+  for (const Node* node : m.built())
+    if (node->is(Op::linear)) scales.push_back(node->operand(1)->type().quantisation->scales);
+  const std::vector<float> each = {0.01f, 0.02f, 0.03f, 0.04f};
+  std::vector<float> twice = each;
+  twice.insert(twice.end(), each.begin(), each.end());
+  ASSERT_EQ(scales.size(), 2u);
+  for (size_t i = 0; i < 8; ++i) EXPECT_FLOAT_EQ(scales[0][i], twice[i]);
+  EXPECT_EQ(scales[1], std::vector<float>(8, 0.07f));
+}
+
+TEST(MergeQuantisedLinears, ResultsWithScalesOfTheirOwnStayApart) {
+  for (const float other : {0.05f, 0.06f}) {
+    Quantised m;
+    TargetRules rules;
+    rules.orders.moves.call_ps = 1'000'000;
+    m.on(rules);
+    Value* x = m.quantize(m.input({4, 6}), 0.05f, 3);
+    for (const float scale : {0.05f, other}) {
+      LinearAttrs attrs;
+      attrs.quantisation = per_tensor(DType::i8, scale, 1);
+      Value* y = m.add(Op::linear, {x, m.integer_weights({4, 6})}, attrs);
+      y = m.permute(m.view(y, {4, 2, 2}), std::vector<int>{1, 0, 2});
+      m.output(m.dequantize(y));
+    }
+    m.run({"fold_relayouts", "merge_linears"});
+    EXPECT_EQ(m.count(Op::linear), other == 0.05f ? 1 : 2);
+  }
+}
+
 }  // namespace
 }  // namespace layline
