@@ -19,10 +19,10 @@ Value* quantised_source(const Value* value) {
   return dequantize ? dequantize->operand(0) : nullptr;
 }
 
-/// One scale for all of a tensor of 8 bits: what kernels take as activations.
+/// One scale for all of a tensor of 8 or 16 bits: what kernels take as activations.
 bool is_activation(const Value* value) {
   const QuantisationRef& quantisation = value->type().quantisation;
-  return quantisation->per_tensor() && byte_size(quantisation->dtype) == 1;
+  return quantisation->per_tensor() && byte_size(quantisation->dtype) <= 2;
 }
 
 /// Moving integers moves fewer bytes, and brings dequantize to the op that reads it.
@@ -95,12 +95,16 @@ bool is_weight(const Value* weight) {
 /// The operands as integers, or none if the model does not have them so.
 std::vector<Value*> quantised_operands(const Node& node) {
   std::vector<Value*> operands;
-  const bool contracts = info(node.op()).op_class == OpClass::contraction;
+  // A matmul is one of two activations.
+  const bool contracts = info(node.op()).op_class == OpClass::contraction && !node.is(Op::matmul);
   for (int i = 0; i < node.operand_count(); ++i) {
     Value* operand = node.operand(i);
     Value* source = operand->type().quantisation ? operand : quantised_source(operand);
-    if (contracts && i == 2) {
-      // The bias is added to the sums, whose scale the kernel knows: it may be real.
+    const bool is_index =
+        info(node.op()).op_class == OpClass::movement && is_integer(operand->dtype());
+    if ((contracts && i == 2) || (is_index && !operand->type().quantisation)) {
+      // The bias is added to the sums, whose scale the kernel knows: it may be real. Indices say
+      // where, and are no numbers.
       operands.push_back(operand);
     } else if (source == nullptr ||
                !(contracts && i == 1 ? is_weight(source) : is_activation(source))) {
@@ -120,6 +124,7 @@ Rescales rescales(const Node& node) {
     case Op::conv:
     case Op::conv_transpose:
     case Op::linear:
+    case Op::matmul:
     case Op::add:
     case Op::sub:
     case Op::mul:
@@ -128,12 +133,17 @@ Rescales rescales(const Node& node) {
     case Op::reduce_sum:
       return Rescales::yes;
     case Op::max_pool:
+    case Op::reduce_max:
+    case Op::reduce_min:
     case Op::slice:
     case Op::concat:
     case Op::pad:
     case Op::expand:
     case Op::flip:
     case Op::roll:
+    case Op::gather:
+    case Op::gather_elements:
+    case Op::scatter_elements:
       return Rescales::no;
     default:
       return Rescales::never;
@@ -141,8 +151,10 @@ Rescales rescales(const Node& node) {
 }
 
 bool same_scale(const std::vector<Value*>& operands, const QuantisationRef& quantisation) {
-  return std::ranges::all_of(
-      operands, [&](const Value* operand) { return operand->type().quantisation == quantisation; });
+  return std::ranges::all_of(operands, [&](const Value* operand) {
+    const QuantisationRef& own = operand->type().quantisation;
+    return own == quantisation || (!own && is_integer(operand->dtype()));
+  });
 }
 
 /// A constant that is padded with must be one of the integers.

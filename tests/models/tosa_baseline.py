@@ -1,12 +1,15 @@
-"""Lowers the npu_* fixtures with ExecuTorch's Arm backend and counts what it leaves.
+"""Lowers the npu_* and quantised_tosa* fixtures with ExecuTorch's Arm backend and counts what it leaves.
 
-    tosa_baseline.py PACKAGES [NAME...]
+    tosa_baseline.py PACKAGES PYTHON [NAME...]
 
-PACKAGES is the folder of Arm's serializer. Writes docs/data/tosa-baseline.json: for each fixture the
-TRANSPOSE operators of its TOSA program, the bytes that they write, and the seconds of the lowering.
+PACKAGES is the folder of Arm's serializer, PYTHON the interpreter that has Arm's reference model.
+Writes docs/data/tosa-baseline.json: for each fixture the TRANSPOSE operators of its TOSA program, the
+bytes that they write, and the seconds of the lowering; for a quantised one also `units`, how far each
+output is from torch's q/dq graph in the reference model: the most, and the average.
 """
 
 import json
+import subprocess
 import sys
 import tempfile
 import time
@@ -16,6 +19,7 @@ import arm_packages
 
 arm_packages.use(sys.argv[1])
 
+import numpy as np
 import torch
 from executorch.backends.arm.tosa.compile_spec import TosaCompileSpec
 from executorch.backends.arm.tosa.partitioner import TOSAPartitioner
@@ -23,6 +27,7 @@ from executorch.exir import to_edge_transform_and_lower
 
 import export
 import npu
+import npu_quantised
 from cases import CASES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,6 +55,68 @@ def transposes(path):
     return len(found), sum(sizes[op.Outputs(0)] for op in found)
 
 
+def boundary(program):
+    """The scale, zero point and integers of each input and output of a q/dq graph."""
+    quantize = lambda node: node.args[1:6]
+    inputs = [quantize(next(iter(node.users))) for node in program.graph.nodes
+              if node.op == "placeholder" and node.users
+              and str(next(iter(node.users)).target).startswith("quantized_decomposed.quantize")]
+    outputs = [quantize(node) for node in program.graph.output_node().args[0]]
+    return inputs, outputs
+
+
+def to_integers(array, scale, zero_point, least, greatest, dtype):
+    integers = np.rint(array * np.float32(1 / np.float32(scale))) + zero_point
+    return np.clip(integers, least, greatest).astype(str(dtype).removeprefix("torch."))
+
+
+def units(python, path, program, inputs, expected):
+    """How far the outputs of a program are off, in units of the last place."""
+    from tosa.TosaGraph import TosaGraph
+
+    block = TosaGraph.GetRootAs(path.read_bytes()).Regions(0).Blocks(0)
+    in_types, out_types = boundary(program)
+    folder = path.parent
+    arguments = [f"--tosa_file={path}", f"--flatbuffer_dir={folder}", f"--output_dir={folder}"]
+    names = [block.Inputs(i).decode() for i in range(block.InputsLength())]
+    arguments += [f"--ifm_name={','.join(names)}",
+                  f"--ifm_file={','.join(f'in{i}.npy' for i in range(len(names)))}"]
+    for i, (array, by) in enumerate(zip(inputs, in_types, strict=True)):
+        np.save(folder / f"in{i}.npy", to_integers(array.contiguous().numpy(), *by))
+    names = [block.Outputs(i).decode() for i in range(block.OutputsLength())]
+    arguments += [f"--ofm_name={','.join(names)}",
+                  f"--ofm_file={','.join(f'out{i}.npy' for i in range(len(names)))}"]
+    model = Path(python).parent / "tosa_reference_model"
+    subprocess.run([model, *arguments], check=True, capture_output=True)
+    rows = []
+    for i, (wanted, by) in enumerate(zip(expected, out_types, strict=True)):
+        wanted = to_integers(wanted.contiguous().numpy(), *by).astype(np.int64)
+        off = np.abs(np.load(folder / f"out{i}.npy").astype(np.int64).reshape(wanted.shape) - wanted)
+        rows.append([int(off.max()), round(float(off.mean()), 4)])
+    return rows
+
+
+def lower_quantised(name, python):
+    model, inputs = npu_quantised.make(name)
+    program = torch.export.export(model, inputs)
+    prefix = next(p for p in npu_quantised.ACTIVATIONS if name.startswith(p))
+    with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+        expected = model(*inputs)
+        expected = expected if isinstance(expected, (tuple, list)) else (expected,)
+        spec = TosaCompileSpec(npu_quantised.ACTIVATIONS[prefix][0])
+        start = time.perf_counter()
+        to_edge_transform_and_lower(
+            program, partitioner=[TOSAPartitioner(spec.dump_intermediate_artifacts_to(folder))])
+        seconds = time.perf_counter() - start
+        paths = list(Path(folder).glob("*.tosa"))
+        counts = [transposes(path) for path in paths]
+        row = {"transposes": sum(c for c, _ in counts), "bytes": sum(b for _, b in counts),
+               "graphs": len(counts), "seconds": round(seconds, 1)}
+        if len(paths) == 1:
+            row["units"] = units(python, paths[0], program, inputs, expected)
+    return row
+
+
 def lower(name):
     base, _, variant = name.partition(".")
     case = CASES[base]
@@ -70,13 +137,14 @@ def lower(name):
 
 
 def main():
-    names = sys.argv[2:] or [
+    python, names = sys.argv[2], sys.argv[3:] or [
         name + suffix for name, case in CASES.items() if name.startswith("npu_")
         for suffix in ("", *(f".{variant}" for variant in case.also))
-    ]
+    ] + npu_quantised.names()
     rows = json.loads(BASELINE.read_text()) if BASELINE.exists() else {}
     for name in names:
-        rows[name] = lower(name)
+        is_quantised = name.startswith("quantised_")
+        rows[name] = lower_quantised(name, python) if is_quantised else lower(name)
         print(name, rows[name], flush=True)
         BASELINE.parent.mkdir(parents=True, exist_ok=True)
         BASELINE.write_text(json.dumps(rows, indent=2) + "\n")

@@ -106,6 +106,29 @@ TEST(TypeQuantised, MovementKeepsOneScale) {
   EXPECT_EQ(m.quantised_ops(), 1);
 }
 
+TEST(TypeQuantised, IndicesAreNoNumbers) {
+  Quantised m;
+  Value* x = m.round_trip(m.input({2, 4}));
+  Tensor indices({DType::i64, {3}});
+  indices.set_int(0, 1);
+  Value* places = m.constant(indices);
+  m.output(m.round_trip(m.add(Op::gather, {x, places}, AxisAttrs{1})));            // the same scale
+  m.output(m.round_trip(m.add(Op::gather, {x, places}, AxisAttrs{0}), 0.07f, 5));  // another
+  m.type();
+  EXPECT_EQ(m.quantised_ops(), 1);
+}
+
+TEST(TypeQuantised, MatricesOfActivationsHaveAnyScaleAndMaximaTheirOwn) {
+  Quantised m;
+  Value* x = m.round_trip(m.input({2, 4}));
+  Value* y = m.round_trip(m.input({4, 3}), 0.02f, 1);
+  m.output(m.round_trip(m.add(Op::matmul, {x, y}, MatmulAttrs{}), 0.2f, -3));
+  m.output(m.round_trip(m.add(Op::reduce_max, {x}, AxesAttrs{{1}})));           // the same scale
+  m.output(m.round_trip(m.add(Op::reduce_max, {x}, AxesAttrs{{0}}), 0.2f, 5));  // another
+  m.type();
+  EXPECT_EQ(m.quantised_ops(), 2);
+}
+
 TEST(TypeQuantised, PadsWithNumbersThatAreThere) {
   Quantised m;
   Value* x = m.round_trip(m.input({2, 4}));

@@ -165,6 +165,19 @@ std::string BlockBuilder::scalar(DType dtype, double value, size_t rank) {
   return name;
 }
 
+std::string BlockBuilder::zero48() {
+  if (!zero48_.empty()) return zero48_;
+  constexpr size_t kBytes = 6;
+  zero48_ = unique("const");
+  program_.operators.push_back({united(fb::ConstAttributeT{}), {}, {zero48_}});
+  program_.tensors.push_back(
+      {zero48_,
+       fb::DType::INT48,
+       {1},
+       Constant::owned(DType::i8, {Dim(kBytes)}, std::vector<std::byte>(kBytes))});
+  return zero48_;
+}
+
 std::string BlockBuilder::shape(std::vector<int64_t> values) {
   std::string& name = shapes_[values];
   if (!name.empty()) return name;
@@ -175,7 +188,7 @@ std::string BlockBuilder::shape(std::vector<int64_t> values) {
 }
 
 std::string BlockBuilder::add(const Node& node, fb::AttributeUnion attribute,
-                              std::vector<std::string> inputs, DType dtype, const Shape& shape,
+                              std::vector<std::string> inputs, fb::DType type, const Shape& shape,
                               const Value* result) {
   const auto op = static_cast<fb::Op>(attribute.type);
   const auto output =
@@ -184,7 +197,7 @@ std::string BlockBuilder::add(const Node& node, fb::AttributeUnion attribute,
                          ? output->second
                          : unique(fmt::format("{}/{}", scope(node), operator_name(op)));
   program_.operators.push_back({std::move(attribute), std::move(inputs), {name}});
-  program_.tensors.push_back({name, *element_type(dtype), dims(shape), std::nullopt});
+  program_.tensors.push_back({name, type, dims(shape), std::nullopt});
   return name;
 }
 

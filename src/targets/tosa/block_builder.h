@@ -34,13 +34,20 @@ class BlockBuilder {
   std::string constant(const Node& node, std::string_view role, const Constant& data);
   /// One element of shape [1] or of as many unit axes as `rank` says.
   std::string scalar(DType dtype, double value, size_t rank = 1);
+  /// The number 0 of 48 bits, which the IR has no type for: of shape [1].
+  std::string zero48();
   std::string shape(std::vector<int64_t> values);
 
   /// The operator that `attribute` belongs to, as one of several that make up the node.
   template <typename Attribute>
   std::string step(const Node& node, Attribute attribute, std::vector<std::string> inputs,
                    DType dtype, const Shape& shape) {
-    return add(node, united(std::move(attribute)), std::move(inputs), dtype, shape, nullptr);
+    return step(node, std::move(attribute), std::move(inputs), *element_type(dtype), shape);
+  }
+  template <typename Attribute>
+  std::string step(const Node& node, Attribute attribute, std::vector<std::string> inputs,
+                   fb::DType type, const Shape& shape) {
+    return add(node, united(std::move(attribute)), std::move(inputs), type, shape, nullptr);
   }
   /// The operator that gives the node's result, in its shape or in one of as many elements.
   template <typename Attribute>
@@ -51,8 +58,8 @@ class BlockBuilder {
   void result(const Node& node, Attribute attribute, std::vector<std::string> inputs,
               const Shape& shape) {
     define(node.result(),
-           add(node, united(std::move(attribute)), std::move(inputs), node.result()->dtype(), shape,
-               node.result()),
+           add(node, united(std::move(attribute)), std::move(inputs),
+               *element_type(node.result()->dtype()), shape, node.result()),
            shape);
   }
   /// The node's result is its operand, at most in another shape.
@@ -74,7 +81,7 @@ class BlockBuilder {
     return result;
   }
   std::string add(const Node& node, fb::AttributeUnion attribute, std::vector<std::string> inputs,
-                  DType dtype, const Shape& shape, const Value* result);
+                  fb::DType type, const Shape& shape, const Value* result);
   std::string add_constant(const std::string& name, const Constant& data);
   void define(const Value* value, std::string tensor, const Shape& shape);
   std::string reshaped(const std::string& tensor, DType dtype, const Shape& shape,
@@ -92,6 +99,7 @@ class BlockBuilder {
   std::map<std::pair<const Value*, Shape>, std::string> constants_;
   std::map<std::tuple<DType, double, size_t>, std::string> scalars_;
   std::map<std::vector<int64_t>, std::string> shapes_;
+  std::string zero48_;
 };
 
 std::vector<int32_t> dims(const Shape& shape);

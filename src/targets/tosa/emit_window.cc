@@ -73,13 +73,7 @@ void emit_conv_transpose(BlockBuilder& block, const Node& node) {
 }
 
 void emit_max_pool(BlockBuilder& block, const Node& node) {
-  const auto& attrs = node.attrs<PoolAttrs>();
-  fb::MaxPool2dAttributeT attribute;
-  attribute.kernel = ints(attrs.kernel);
-  attribute.stride = ints(attrs.stride);
-  attribute.pad = pads(attrs.low, attrs.high);
-  attribute.nan_mode = fb::NanPropagationMode::PROPAGATE;
-  block.result(node, std::move(attribute), {block.in(node, 0)});
+  block.result(node, max_pool_attribute(node), {block.in(node, 0)});
 }
 
 void emit_avg_pool(BlockBuilder& block, const Node& node) {

@@ -77,14 +77,6 @@ std::string refuse_linear(const Node& node) {
   return node.attrs<LinearAttrs>().bounds.unbounded() ? "" : "TOSA has no fused clamps";
 }
 
-std::string refuse_matmul(const Node& node) {
-  const Shape& a = node.operand(0)->shape();
-  const Shape& b = node.operand(1)->shape();
-  if (a.size() != 3 || b.size() != 3 || a[0] != b[0])
-    return "TOSA multiplies matrices [N,H,C] and [N,C,W] of one batch";
-  return node.attrs<MatmulAttrs>().transpose_b ? "TOSA has no transposed operands" : "";
-}
-
 bool too_large(const Ints& sizes) {
   return std::ranges::any_of(sizes, [](int64_t size) { return size > kMostKernel; });
 }
@@ -209,7 +201,7 @@ constexpr Kernel kKernels[] = {
     {Op::clamp, kFloat | kNarrow, accept, emit_clamp},
     {Op::convert, kAny, refuse_convert, emit_convert},
     {Op::linear, kFloat, refuse_linear, emit_linear},
-    {Op::matmul, kFloat, refuse_matmul, emit_matmul},
+    {Op::matmul, kFloat, refuse_matrices, emit_matmul},
     {Op::conv, kFloat, refuse_window<ConvAttrs, refuse_conv_windows>, emit_conv},
     {Op::conv_transpose, kFloat, refuse_window<ConvTransposeAttrs, refuse_transposed_windows>,
      emit_conv_transpose},
@@ -233,6 +225,14 @@ std::string refuse_ranks(const Node& node) {
     if (operand->shape().size() != node.result()->shape().size())
       return "TOSA broadcasts tensors of one rank only";
   return {};
+}
+
+std::string refuse_matrices(const Node& node) {
+  const Shape& a = node.operand(0)->shape();
+  const Shape& b = node.operand(1)->shape();
+  if (a.size() != 3 || b.size() != 3 || a[0] != b[0])
+    return "TOSA multiplies matrices [N,H,C] and [N,C,W] of one batch";
+  return node.attrs<MatmulAttrs>().transpose_b ? "TOSA has no transposed operands" : "";
 }
 
 std::string refuse_conv_windows(const Node& node) {

@@ -28,10 +28,12 @@ const Kernel* find_kernel(Op op);
 std::string refusal(const Node& node);
 std::string refusal(const Value* value);
 
-// Why windows are not as TOSA has them, and operands not of one rank, whatever the dtype.
+// Why windows are not as TOSA has them, matrices not either, and operands not of one rank, whatever
+// the dtype.
 std::string refuse_conv_windows(const Node& node);
 std::string refuse_transposed_windows(const Node& node);
 std::string refuse_pool_windows(const Node& node);
+std::string refuse_matrices(const Node& node);
 std::string refuse_ranks(const Node& node);
 
 // How nodes are emitted, by family (emit_*.cc).

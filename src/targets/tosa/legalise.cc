@@ -140,7 +140,7 @@ constexpr Rule kRules[] = {
     {Op::leaky_relu, leaky_relu},
     {Op::clamp, integer_clamp},
     {Op::convert, convert_by_integers},
-    {Op::matmul, matmul},
+    {Op::matmul, matmul, true},
     {Op::conv, conv, true},
     {Op::conv_transpose, conv_transpose},
     {Op::max_pool, pool, true},

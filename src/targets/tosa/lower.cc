@@ -6,6 +6,7 @@
 #include "targets/ledger.h"
 #include "targets/tosa/block_builder.h"
 #include "targets/tosa/kernels.h"
+#include "targets/tosa/lookup.h"
 #include "targets/tosa/quantised.h"
 
 namespace layline::tosa {

@@ -37,6 +37,16 @@ fb::TransposeConv2dAttributeT transposed_attribute(const Node& node, fb::DType a
   return attribute;
 }
 
+fb::MaxPool2dAttributeT max_pool_attribute(const Node& node) {
+  const auto& attrs = node.attrs<PoolAttrs>();
+  fb::MaxPool2dAttributeT attribute;
+  attribute.kernel = ints(attrs.kernel);
+  attribute.stride = ints(attrs.stride);
+  attribute.pad = pads(attrs.low, attrs.high);
+  attribute.nan_mode = fb::NanPropagationMode::PROPAGATE;
+  return attribute;
+}
+
 fb::AvgPool2dAttributeT avg_pool_attribute(const Node& node, fb::DType accumulator) {
   const auto& attrs = node.attrs<PoolAttrs>();
   fb::AvgPool2dAttributeT attribute;

@@ -27,6 +27,7 @@ Attribute conv_attribute(const Node& node, fb::DType accumulator) {
 /// Of a 1x1 convolution, which a linear op is.
 fb::Conv2dAttributeT pointwise_attribute(fb::DType accumulator);
 fb::TransposeConv2dAttributeT transposed_attribute(const Node& node, fb::DType accumulator);
+fb::MaxPool2dAttributeT max_pool_attribute(const Node& node);
 fb::AvgPool2dAttributeT avg_pool_attribute(const Node& node, fb::DType accumulator);
 
 /// [C M, h, w, 1] to [h, w, C, M].

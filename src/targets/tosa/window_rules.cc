@@ -154,22 +154,39 @@ Value* crop_apart(const Builder& build, const Node& node) {
   return y;
 }
 
+/// The largest of several values, place by place. MAXIMUM takes no narrow integers; REDUCE_MAX
+/// does.
+Value* largest_of(const Builder& build, const std::vector<Value*>& values) {
+  const QuantisationRef& quantisation = values[0]->type().quantisation;
+  Value* most = values[0];
+  if (!quantisation) {
+    for (size_t i = 1; i < values.size(); ++i) most = build.binary(Op::maximum, most, values[i]);
+    return most;
+  }
+  std::vector<Value*> rows;
+  for (Value* value : values) rows.push_back(build.view(value, {1, element_count(value->shape())}));
+  most =
+      build.add(Op::reduce_max, {build.concat(std::move(rows), 0)}, AxesAttrs{{0}, quantisation});
+  return build.view(most, values[0]->shape());
+}
+
 /// Maxima axis by axis, of the elements that each tap of the window sees.
 Value* dilated_max_pool(const Builder& build, const Node& node) {
   const auto& attrs = node.attrs<PoolAttrs>();
+  const QuantisationRef& quantisation = node.result()->type().quantisation;
+  const double least = quantisation ? static_cast<double>(quantisation->real(quantisation->min))
+                                    : -std::numeric_limits<double>::infinity();
   Value* x = node.operand(0);
   for (size_t i = 0; i < attrs.kernel.size(); ++i) {
-    x = padded(build, x, i + 1, attrs.low[i], attrs.high[i],
-               -std::numeric_limits<double>::infinity());
-    Value* most = nullptr;
-    for (int64_t tap = 0; tap < attrs.kernel[i]; ++tap) {
-      Value* seen = build.slice(x, static_cast<int64_t>(i) + 1, tap * attrs.dilation[i],
-                                node.result()->shape()[i + 1], attrs.stride[i]);
-      most = most ? build.binary(Op::maximum, most, seen) : seen;
-    }
-    x = most;
+    x = padded(build, x, i + 1, attrs.low[i], attrs.high[i], least);
+    std::vector<Value*> seen;
+    for (int64_t tap = 0; tap < attrs.kernel[i]; ++tap)
+      seen.push_back(build.slice(x, static_cast<int64_t>(i) + 1, tap * attrs.dilation[i],
+                                 node.result()->shape()[i + 1], attrs.stride[i]));
+    x = largest_of(build, seen);
   }
-  return attrs.bounds.unbounded() ? x : build.clamp(x, attrs.bounds.min, attrs.bounds.max);
+  if (attrs.bounds.unbounded()) return x;
+  return build.add(Op::clamp, {x}, ClampAttrs{attrs.bounds, quantisation});
 }
 
 Value* indices(const Builder& build, const Ints& values) {
@@ -220,12 +237,13 @@ Value* resized_axis(const Builder& build, Value* x, const ResizeAttrs& attrs, si
 Value* matmul(const Builder& build, const Node& node) {
   Value* a = node.operand(0);
   Value* b = node.operand(1);
-  if (!is_float(a->dtype())) return nullptr;
+  if (!is_float(a->dtype()) && !is_quantised(node)) return nullptr;
+  const MatmulAttrs attrs{false, node.attrs<MatmulAttrs>().quantisation};
   if (node.attrs<MatmulAttrs>().transpose_b) {
     std::vector<int> order(b->shape().size());
     std::iota(order.begin(), order.end(), 0);
     std::swap(order[order.size() - 1], order[order.size() - 2]);
-    return build.add(Op::matmul, {a, build.permute(b, order)}, MatmulAttrs{});
+    return build.add(Op::matmul, {a, build.permute(b, order)}, attrs);
   }
   const Shape& result = node.result()->shape();
   const size_t batch_axes = result.size() - 2;
@@ -235,7 +253,7 @@ Value* matmul(const Builder& build, const Node& node) {
   if (product_of(b->shape(), 0, b->shape().size() - 2).is_one()) {
     // The rows of all batches are multiplied alike.
     y = build.add(Op::matmul, {build.view(a, {1, batch * rows, k}), build.view(b, {1, k, n})},
-                  MatmulAttrs{});
+                  attrs);
   } else {
     const auto batched = [&](Value* x, const Dim& height, const Dim& width) {
       Shape shape(result.begin(), result.begin() + static_cast<std::ptrdiff_t>(batch_axes));
@@ -243,7 +261,7 @@ Value* matmul(const Builder& build, const Node& node) {
       shape.push_back(width);
       return build.view(build.expand(x, std::move(shape)), {batch, height, width});
     };
-    y = build.add(Op::matmul, {batched(a, rows, k), batched(b, k, n)}, MatmulAttrs{});
+    y = build.add(Op::matmul, {batched(a, rows, k), batched(b, k, n)}, attrs);
   }
   return build.view(y, result);
 }
@@ -284,8 +302,7 @@ Value* pool(const Builder& build, const Node& node) {
   if (is_quantised(node) && attrs.kernel.size() == 3) return nullptr;
   if (attrs.kernel.size() != 2) return rewrites::legal_pool(build, node);
   const bool dilated = std::ranges::any_of(attrs.dilation, [](int64_t d) { return d != 1; });
-  if (dilated)
-    return node.is(Op::max_pool) && !is_quantised(node) ? dilated_max_pool(build, node) : nullptr;
+  if (dilated) return node.is(Op::max_pool) ? dilated_max_pool(build, node) : nullptr;
   Value* x = node.operand(0);
   bool changed = false;
   if (attrs.count_padding) {

@@ -300,6 +300,7 @@ constexpr OpRule kRules[] = {
     {"aten.as_strided.default", as_strided},
     {"aten.clone.default", copy},
     {"aten._to_copy.default", copy},
+    {"dim_order_ops._to_dim_order_copy.default", copy},
     {"aten.lift_fresh_copy.default", copy},
     {"aten.alias_copy.default", copy},
     {"aten.detach_copy.default", copy},

@@ -1,0 +1,205 @@
+// Sums, products, reductions and pools on integers: exact in 32 bits, and rounded once at the end.
+#include <algorithm>
+#include <cmath>
+
+#include "targets/tosa/integer_kernels.h"
+#include "targets/tosa/kernels.h"
+#include "targets/tosa/rescale.h"
+#include "targets/tosa/window_attributes.h"
+
+namespace layline::tosa {
+namespace {
+
+constexpr std::string_view kScales = "the scales differ too much for RESCALE";
+constexpr std::string_view kIntegers = "quantised numbers are of i8, or of i16 around 0";
+
+std::string refuse_unless(bool fits, std::string_view otherwise) {
+  return fits ? std::string() : std::string(otherwise);
+}
+
+bool are_activations(const Node& node) {
+  return is_activation(node.result()) && std::ranges::all_of(node.operands(), is_activation);
+}
+
+bool keeps_scale(const Node& node) {
+  return node.operand(0)->type().quantisation == node.result()->type().quantisation;
+}
+
+bool is_wide(const Value* value) { return value->dtype() == DType::i16; }
+
+/// Sums and differences are taken in a scale below the larger of the operands', by as many bits as
+/// leave a sum of two of them in 32.
+double common_scale(const Node& node) {
+  const bool wide = is_wide(node.operand(0)) || is_wide(node.operand(1));
+  return std::ldexp(std::max(scale(node.operand(0)), scale(node.operand(1))), wide ? -14 : -20);
+}
+
+/// The operand in 32 bits, times a number.
+std::string wide(BlockBuilder& block, const Node& node, int operand, double by = 1) {
+  const Value* x = node.operand(operand);
+  const std::string tensor = block.in(node, operand);
+  return rescaled(block, node, tensor, integers_of(x), kSums, by, x->shape());
+}
+
+template <typename Attribute>
+void emit_sum(BlockBuilder& block, const Node& node) {
+  const double common = common_scale(node);
+  const std::string a = wide(block, node, 0, scale(node.operand(0)) / common);
+  const std::string b = wide(block, node, 1, scale(node.operand(1)) / common);
+  const std::string sum = block.step(node, Attribute{}, {a, b}, DType::i32, node.result()->shape());
+  rescale_to_result(block, node, sum, kSums, {common / scale(node.result())},
+                    node.result()->shape());
+}
+
+double product_scale(const Node& node) {
+  return scale(node.operand(0)) * scale(node.operand(1)) / scale(node.result());
+}
+
+double reduced_count(const Node& node) {
+  double count = 1;
+  for (int64_t axis : node.attrs<AxesAttrs>().axes)
+    count *= static_cast<double>(node.operand(0)->shape()[static_cast<size_t>(axis)].value());
+  return count;
+}
+
+/// Below 1 where sums of so many numbers would exceed 32 bits.
+double addend_factor(const Node& node) {
+  const double most = is_wide(node.operand(0)) ? 0x1p15 : 0x1p8;
+  return std::ldexp(1, std::min(0, 30 - std::ilogb(most * reduced_count(node))));
+}
+
+/// Of sums, in the scale of the result; of means the count divides them.
+double reduction_scale(const Node& node) {
+  return scale(node.operand(0)) / scale(node.result()) / addend_factor(node) /
+         (node.is(Op::reduce_mean) ? reduced_count(node) : 1);
+}
+
+template <typename Attribute>
+void emit_extremum(BlockBuilder& block, const Node& node) {
+  const Ints& axes = node.attrs<AxesAttrs>().axes;
+  std::string x = block.in(node, 0);
+  Shape shape = node.operand(0)->shape();
+  for (size_t i = 0; i < axes.size(); ++i) {
+    Attribute attribute;
+    attribute.axis = static_cast<int32_t>(axes[i]);
+    attribute.nan_mode = fb::NanPropagationMode::PROPAGATE;
+    shape[static_cast<size_t>(axes[i])] = 1;
+    if (i + 1 == axes.size())
+      block.result(node, std::move(attribute), {x});
+    else
+      x = block.step(node, std::move(attribute), {x}, node.operand(0)->dtype(), shape);
+  }
+  if (axes.empty()) block.forward(node);
+}
+
+}  // namespace
+
+std::string refuse_integer_sum(const Node& node) {
+  if (!are_activations(node)) return std::string(kIntegers);
+  if (std::string why = refuse_ranks(node); !why.empty()) return why;
+  return refuse_unless(has_multipliers({scale(node.operand(0)) / common_scale(node),
+                                        scale(node.operand(1)) / common_scale(node),
+                                        common_scale(node) / scale(node.result())}),
+                       kScales);
+}
+
+std::string refuse_integer_product(const Node& node) {
+  if (!are_activations(node)) return std::string(kIntegers);
+  if (std::string why = refuse_ranks(node); !why.empty()) return why;
+  return refuse_unless(has_multipliers({product_scale(node)}), kScales);
+}
+
+std::string refuse_integer_reduction(const Node& node) {
+  if (!are_activations(node)) return std::string(kIntegers);
+  return refuse_unless(has_multipliers({addend_factor(node), reduction_scale(node)}), kScales);
+}
+
+std::string refuse_integer_extremum(const Node& node) {
+  return refuse_unless(are_activations(node) && keeps_scale(node), kIntegers);
+}
+
+std::string refuse_integer_max_pool(const Node& node) {
+  if (!are_activations(node) || !keeps_scale(node)) return std::string(kIntegers);
+  return refuse_pool_windows(node);
+}
+
+std::string refuse_integer_avg_pool(const Node& node) {
+  if (!are_activations(node)) return std::string(kIntegers);
+  if (std::string why = refuse_pool_windows(node); !why.empty()) return why;
+  return refuse_unless(has_multipliers({scale(node.operand(0)) / scale(node.result())}), kScales);
+}
+
+std::string refuse_integer_clamp(const Node& node) {
+  return refuse_unless(are_activations(node), kIntegers);
+}
+
+void emit_integer_add(BlockBuilder& block, const Node& node) {
+  emit_sum<fb::AddAttributeT>(block, node);
+}
+
+void emit_integer_sub(BlockBuilder& block, const Node& node) {
+  emit_sum<fb::SubAttributeT>(block, node);
+}
+
+/// MUL takes 16 bits as they are, when 0 stands for 0.
+void emit_integer_mul(BlockBuilder& block, const Node& node) {
+  const bool plain = is_wide(node.operand(0)) && is_wide(node.operand(1));
+  const std::string a = plain ? block.in(node, 0) : wide(block, node, 0);
+  const std::string b = plain ? block.in(node, 1) : wide(block, node, 1);
+  const std::string product =
+      block.step(node, fb::MulAttributeT{}, {a, b, block.scalar(DType::i8, 0)}, DType::i32,
+                 node.result()->shape());
+  rescale_to_result(block, node, product, kSums, {product_scale(node)}, node.result()->shape());
+}
+
+void emit_integer_reduction(BlockBuilder& block, const Node& node) {
+  std::string x = wide(block, node, 0, addend_factor(node));
+  Shape shape = node.operand(0)->shape();
+  for (int64_t axis : node.attrs<AxesAttrs>().axes) {
+    fb::ReduceSumAttributeT attribute;
+    attribute.axis = static_cast<int32_t>(axis);
+    shape[static_cast<size_t>(axis)] = 1;
+    x = block.step(node, std::move(attribute), {x}, DType::i32, shape);
+  }
+  rescale_to_result(block, node, x, kSums, {reduction_scale(node)}, shape);
+}
+
+void emit_integer_max(BlockBuilder& block, const Node& node) {
+  emit_extremum<fb::ReduceMaxAttributeT>(block, node);
+}
+
+void emit_integer_min(BlockBuilder& block, const Node& node) {
+  emit_extremum<fb::ReduceMinAttributeT>(block, node);
+}
+
+/// AVG_POOL2D averages in the scale of its operand, and rounds.
+void emit_integer_avg_pool(BlockBuilder& block, const Node& node) {
+  const Integers x = integers_of(node.operand(0));
+  const std::string zero = block.scalar(x.dtype, x.zero_point);
+  const std::string average =
+      block.step(node, avg_pool_attribute(node, fb::DType::INT32), {block.in(node, 0), zero, zero},
+                 x.dtype, node.result()->shape());
+  rescale_to_result(block, node, average, x, {scale(node.operand(0)) / scale(node.result())},
+                    node.result()->shape());
+}
+
+void emit_integer_max_pool(BlockBuilder& block, const Node& node) {
+  if (node.attrs<PoolAttrs>().bounds.unbounded())
+    return block.result(node, max_pool_attribute(node), {block.in(node, 0)});
+  clamp_to_result(block, node,
+                  block.step(node, max_pool_attribute(node), {block.in(node, 0)},
+                             node.result()->dtype(), node.result()->shape()));
+}
+
+void emit_integer_clamp(BlockBuilder& block, const Node& node) {
+  clamp_to_result(block, node, block.in(node, 0));
+}
+
+void emit_integer_pad(BlockBuilder& block, const Node& node) {
+  const Quantisation& own = quantisation(node.result());
+  emit_pad_with(
+      block, node,
+      static_cast<double>(own.quantised(static_cast<float>(node.attrs<PadAttrs>().value))));
+}
+
+}  // namespace layline::tosa

@@ -1,0 +1,88 @@
+// Between real numbers and integers: functions of one quantised value as tables, and what is left
+// as arithmetic on floats.
+#include "targets/tosa/integer_kernels.h"
+#include "targets/tosa/kernels.h"
+#include "targets/tosa/lookup.h"
+#include "targets/tosa/quantised.h"
+#include "targets/tosa/rescale.h"
+
+namespace layline::tosa {
+namespace {
+
+constexpr std::string_view kOneScale = "numbers are quantised to i8 or i16, with one scale";
+
+/// As torch: the quotient rounded to even, the zero point added, clamped. CAST rounds to even.
+void emit_arithmetic(BlockBuilder& block, const Node& node) {
+  const Quantisation& own = quantisation(node.result());
+  const Shape& shape = node.result()->shape();
+  const size_t rank = shape.size();
+  const auto number = [&](auto attribute, std::vector<std::string> inputs, DType dtype) {
+    return block.step(node, std::move(attribute), std::move(inputs), dtype, shape);
+  };
+  const double factor = static_cast<double>(1.0f / own.scale());
+  std::string y = number(
+      fb::MulAttributeT{},
+      {block.in(node, 0), block.scalar(DType::f32, factor, rank), block.scalar(DType::i8, 0)},
+      DType::f32);
+  y = number(fb::CastAttributeT{}, {y}, DType::i32);
+  y = number(fb::AddAttributeT{}, {y, block.scalar(DType::i32, own.zero_point(), rank)},
+             DType::i32);
+  const auto limit = [&](int64_t bound) {
+    return block.scalar(DType::i32, static_cast<double>(bound), rank);
+  };
+  fb::MaximumAttributeT at_least;
+  fb::MinimumAttributeT at_most;
+  at_least.nan_mode = at_most.nan_mode = fb::NanPropagationMode::PROPAGATE;
+  y = number(std::move(at_least), {y, limit(own.min)}, DType::i32);
+  y = number(std::move(at_most), {y, limit(own.max)}, DType::i32);
+  block.result(node, fb::CastAttributeT{}, {y});
+}
+
+void emit_lookup(BlockBuilder& block, const Node& node, const Lookup& lookup) {
+  const Shape& shape = node.result()->shape();
+  const std::string x = block.in(node, lookup.source, "x", shape);
+  if (!lookup.table) {
+    rescale_to_result(block, node, x, integers_of(lookup.source), {lookup.scale}, shape);
+    return;
+  }
+  std::vector<std::string> operands = {x, block.constant(node, "table", *lookup.table)};
+  if (lookup.table->dtype() == DType::i8) {
+    block.result(node, fb::TableAttributeT{}, std::move(operands));
+    return;
+  }
+  const std::string y =
+      block.step(node, fb::TableAttributeT{}, std::move(operands), DType::i32, shape);
+  rescale_to_result(block, node, y, kSums, {lookup.scale}, shape);
+}
+
+}  // namespace
+
+std::string refuse_quantize(const Node& node) {
+  return is_activation(node.result()) ? "" : std::string(kOneScale);
+}
+
+std::string refuse_dequantize(const Node& node) {
+  return is_activation(node.operand(0)) ? "" : std::string(kOneScale);
+}
+
+void emit_quantize(BlockBuilder& block, const Node& node) {
+  if (quantised_input(node.operand(0))) return block.forward(node);
+  if (const std::optional<Lookup> lookup = find_lookup(node))
+    emit_lookup(block, node, *lookup);
+  else
+    emit_arithmetic(block, node);
+}
+
+void emit_dequantize(BlockBuilder& block, const Node& node) {
+  const Quantisation& own = quantisation(node.operand(0));
+  const Shape& shape = node.result()->shape();
+  std::string x = block.step(node, fb::CastAttributeT{}, {block.in(node, 0)}, DType::i32, shape);
+  x = block.step(node, fb::SubAttributeT{},
+                 {x, block.scalar(DType::i32, own.zero_point(), shape.size())}, DType::i32, shape);
+  x = block.step(node, fb::CastAttributeT{}, {x}, DType::f32, shape);
+  block.result(node, fb::MulAttributeT{},
+               {x, block.scalar(DType::f32, static_cast<double>(own.scale()), shape.size()),
+                block.scalar(DType::i8, 0)});
+}
+
+}  // namespace layline::tosa
