@@ -7,7 +7,7 @@ SEED ?= $(shell date +%s)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-tosa tosa-venv fuzz-graphs asan debug bench docs micro-bench zoo zoo-check format lint clean setup help
+.PHONY: build demo test test-tosa test-python wheel tosa-venv fuzz-graphs asan debug bench docs micro-bench zoo zoo-check format lint clean setup help
 
 build: setup build/build.ninja ## compile layline: build/layline
 	cmake --build build -j $(JOBS)
@@ -21,6 +21,12 @@ test: build tosa-venv ## every test
 
 test-tosa: build tosa-venv ## every fixture for TOSA, in Arm's reference model
 	scripts/tosa-check --all
+
+test-python: build ## the Python package's tests; those with torch: PYTHON=an interpreter that has it
+	scripts/python-test $(if $(PYTHON),--python $(PYTHON))
+
+wheel: ## a wheel of the Python package, in build/
+	python3 -m pip wheel --no-deps -w build .
 
 fuzz-graphs: build ## GRAPHS=5000 random graphs from SEED=... through the compiler and the runtime
 	LAYLINE_SEED=$(SEED) LAYLINE_GRAPHS=$(GRAPHS) build/tests/layline_e2e_tests \

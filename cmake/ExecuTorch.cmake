@@ -3,6 +3,11 @@
 # Sets LAYLINE_EXECUTORCH_DIR, the `executorch` folder of the wheel, from .venv unless given.
 if(NOT LAYLINE_EXECUTORCH_DIR)
   set(python "${PROJECT_SOURCE_DIR}/.venv/bin/python")
+  if(NOT EXISTS "${python}" AND SKBUILD)
+    # pip's own environment must not leak into the one that is filled here.
+    execute_process(COMMAND "${CMAKE_COMMAND}" -E env --unset=PYTHONPATH
+                            "${PROJECT_SOURCE_DIR}/scripts/setup" COMMAND_ERROR_IS_FATAL ANY)
+  endif()
   if(NOT EXISTS "${python}")
     message(FATAL_ERROR "There is no .venv here: run scripts/setup, or set LAYLINE_EXECUTORCH_DIR "
                         "to the executorch folder of an installed executorch wheel.")

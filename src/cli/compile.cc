@@ -48,9 +48,6 @@ std::vector<BoundaryOrder> parse_orders(std::string_view option,
   std::vector<BoundaryOrder> orders;
   for (const std::string& text : texts) {
     const auto [name, order] = parse_assignment(option, text);
-    if (order != "nhwc" && order != "nchw") {
-      throw UserError("{} {}: an order is nhwc or nchw, not '{}'", option, text, order);
-    }
     for (const BoundaryOrder& other : orders) {
       if (other.name == name) throw UserError("{} is given twice for '{}'", option, name);
     }

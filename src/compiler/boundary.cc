@@ -10,6 +10,8 @@ namespace layline {
 namespace {
 
 std::vector<int> dim_order(const BoundaryOrder& wanted, size_t rank) {
+  if (wanted.order != "nhwc" && wanted.order != "nchw")
+    throw UserError("`{}`: an order is nhwc or nchw, not '{}'", wanted.name, wanted.order);
   if (rank != 4)
     throw UserError("`{}` has {} axes; the order {} is for 4", wanted.name, rank, wanted.order);
   return wanted.order == "nhwc" ? std::vector<int>{0, 2, 3, 1} : std::vector<int>{0, 1, 2, 3};

@@ -1,0 +1,33 @@
+# `find_package(layline)`: the libraries, their headers and the command, from an installed prefix or
+# straight from this build folder.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/layline")
+
+set_target_properties(layline_core PROPERTIES EXPORT_NAME layline OUTPUT_NAME layline)
+set_target_properties(layline_runtime PROPERTIES EXPORT_NAME runtime)
+set_target_properties(layline PROPERTIES EXPORT_NAME command)
+add_library(layline::layline ALIAS layline_core)
+add_library(layline::runtime ALIAS layline_runtime)
+
+# The command finds the runtime's libraries beside itself, in ../lib, or where they were found now.
+set_target_properties(layline PROPERTIES INSTALL_RPATH
+                                         "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};$ORIGIN/../lib;${LAYLINE_EXECUTORCH_DIR}/lib")
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/layline-config.cmake.in"
+                              "${PROJECT_BINARY_DIR}/layline-config.cmake"
+                              INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/layline-config-version.cmake"
+                                 COMPATIBILITY SameMinorVersion)
+export(TARGETS layline_core layline_runtime layline NAMESPACE layline::
+       FILE "${PROJECT_BINARY_DIR}/layline-targets.cmake")
+
+if(SKBUILD)  # the wheel installs what it needs itself, in python/
+  return()
+endif()
+install(TARGETS layline_core layline_runtime layline EXPORT layline-targets)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" TYPE INCLUDE)
+install(EXPORT layline-targets NAMESPACE layline:: DESTINATION "${package_dir}")
+install(FILES "${PROJECT_BINARY_DIR}/layline-config.cmake"
+              "${PROJECT_BINARY_DIR}/layline-config-version.cmake" DESTINATION "${package_dir}")

@@ -1,0 +1,66 @@
+// Programs on the ExecuTorch runtime, for programs that embed layline:
+//
+//   layline::Session session = layline::Session::from_file("model.pte");
+//   std::vector<layline::Array> outputs = session.run(inputs);
+//
+// Link layline::runtime. Errors are as in layline/layline.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace layline {
+
+/// A tensor: bytes in row-major order over the logical shape.
+struct Array {
+  std::string dtype;  ///< f32 f16 bf16 f64 i8 i16 i32 i64 u8 u16 bool
+  std::vector<int64_t> shape;
+  std::vector<std::byte> bytes;
+};
+
+/// One input or output.
+struct Port {
+  std::string name;            ///< the model's own, if layline compiled the program
+  bool is_tensor = true;       ///< otherwise a value that was fixed when the model was exported
+  std::string dtype;           ///< of a tensor
+  std::vector<int64_t> shape;  ///< of a tensor; upper bounds of sizes that are dynamic
+  std::string description;     ///< "f32[1, 3, 224, 224]"
+};
+
+/// Methods of a program, loaded and ready to run. Buffers that the model changes keep their value
+/// from one run to the next, and methods share them. One thread at a time.
+class Session {
+ public:
+  static Session from_file(const std::string& path,
+                           const std::vector<std::string>& methods = {"forward"});
+  /// Copies the bytes; `name` stands for the program in messages.
+  static Session from_bytes(std::span<const std::byte> bytes, const std::string& name,
+                            const std::vector<std::string>& methods = {"forward"});
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  /// Chooses the method that all below is about; the first one until then.
+  void use(const std::string& method);
+
+  const std::vector<Port>& inputs() const;
+  const std::vector<Port>& outputs() const;
+
+  /// One array per input, in order; those of inputs that are no tensors are not looked at.
+  /// Shapes and dtypes that do not fit are an error.
+  std::vector<Array> run(std::vector<Array> inputs);
+
+ private:
+  struct Contents;
+  explicit Session(std::unique_ptr<Contents> contents);
+  std::unique_ptr<Contents> contents_;
+};
+
+/// Kernels use `count` threads; 0 changes nothing. Call it before any Session exists.
+void set_thread_count(unsigned count);
+
+}  // namespace layline

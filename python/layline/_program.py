@@ -1,0 +1,146 @@
+"""Compiling: a model in, a Program out."""
+
+from __future__ import annotations
+
+import html
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from layline import _compiler
+from layline._compiler import Error
+from layline._report import Report
+from layline._session import Session
+
+if TYPE_CHECKING:
+    import torch
+
+    from layline._session import Array
+
+
+def compile(
+    model: str | os.PathLike[str] | torch.export.ExportedProgram | torch.nn.Module,
+    args: tuple[Any, ...] | None = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    target: str = "xnnpack",
+    profile: str | os.PathLike[str] | None = None,
+    disable: Iterable[str] = (),
+    input_order: Mapping[str, str] | None = None,
+    output_order: Mapping[str, str] | None = None,
+    verify: bool = False,
+) -> Program:
+    """Compiles a model.
+
+    `model` is the path of a `.pt2` file (or of a graph as text), what `torch.export.export`
+    returns, or a module, which is then exported with `args`, `kwargs` and `dynamic_shapes`. The
+    other arguments are those of `layline compile`. Raises layline.Error, which names the node and
+    the line of your own code that cannot be compiled.
+    """
+    options = dict(
+        target=target,
+        profile=os.fspath(profile) if profile is not None else "",
+        disable=list(disable),
+        input_order=dict(input_order or {}),
+        output_order=dict(output_order or {}),
+        verify=verify,
+        name="",
+    )
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(model, torch.nn.Module):
+        if args is None:
+            raise Error("a module is exported first, which needs args: layline.compile(model, (x,))")
+        options["name"] = type(model).__name__
+        model = torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes)
+    elif args is not None or kwargs is not None or dynamic_shapes is not None:
+        raise Error("args, kwargs and dynamic_shapes are for a module; this model is exported already")
+    if torch is not None and isinstance(model, torch.export.ExportedProgram):
+        return _compile_exported(model, options)
+    if not isinstance(model, (str, os.PathLike)):
+        raise Error(
+            f"a model is a path, an ExportedProgram or a torch module, not {type(model).__name__}"
+        )
+    return _compile_file(os.fspath(model), options)
+
+
+def _compile_exported(model: torch.export.ExportedProgram, options: dict[str, Any]) -> Program:
+    import torch
+
+    with tempfile.TemporaryDirectory(prefix="layline-") as folder:
+        path = Path(folder) / "model.pt2"
+        torch.export.save(model, path)
+        return _compile_file(str(path), {**options, "name": options["name"] or "exported program"})
+
+
+def _compile_file(path: str, options: dict[str, Any]) -> Program:
+    return Program(_compiler.compile(path, **options))
+
+
+class Program:
+    """A compiled model."""
+
+    def __init__(self, compiled: _compiler.CompiledModel) -> None:
+        self._compiled = compiled
+        self._report = Report.from_json(compiled.report_json())
+        self._session: Session | None = None
+
+    @property
+    def report(self) -> Report:
+        """What the compilation did."""
+        return self._report
+
+    @property
+    def buffer(self) -> bytes:
+        """What the file holds that `save` writes."""
+        return self._compiled.bytes()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a `.pte` (or `.tosa`) file; it appears whole or not at all."""
+        self._compiled.save(os.fspath(path))
+
+    def run(self, *inputs: Array, method: str | None = None, **named: Array) -> tuple[Any, ...]:
+        """Runs the program here, on ExecuTorch; see Session.run. States live as long as this."""
+        if self._report.target != "xnnpack":
+            raise Error(f"a program for {self._report.target} does not run on this machine")
+        if self._session is None:
+            self._session = Session(self.buffer, self._report.methods)
+        return self._session.run(*inputs, method=method, **named)
+
+    def reset(self) -> None:
+        """Gives states their first values again."""
+        self._session = None
+
+    def explain(self, node: str | None = None) -> str:
+        """Why each permute is there and what is not delegated; or the story of one node."""
+        return self._compiled.explain() if node is None else self._compiled.explain(node)
+
+    def __repr__(self) -> str:
+        report = self._report
+        permutes = report.permutes
+        return (
+            f"<layline.Program for {report.target}: {report.ops} ops, {report.delegates} delegates, "
+            f"{permutes.final} of {permutes.source + permutes.implied} permutes left>"
+        )
+
+    def _repr_html_(self) -> str:
+        report = self._report
+        permutes = report.permutes
+        rows = {
+            "target": report.target,
+            "ops": report.ops,
+            "delegates": report.delegates,
+            "ops outside delegates": sum(op.count for op in report.portable_ops),
+            "permutes": f"{permutes.final} of {permutes.source + permutes.implied} left, "
+            f"{permutes.bytes} bytes" + (", proved minimal" if permutes.optimal else ""),
+            "constants": f"{report.memory.constant_bytes} bytes",
+            "compiled in": f"{report.compile_ms:.1f} ms",
+        }
+        cells = "".join(
+            f"<tr><th>{html.escape(key)}</th><td>{html.escape(str(value))}</td></tr>"
+            for key, value in rows.items()
+        )
+        return f"<table>{cells}</table><pre>{html.escape(self.explain())}</pre>"

@@ -1,0 +1,153 @@
+// layline._runtime: programs on ExecuTorch. layline/_session.py is what users see.
+#include <layline/session.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+
+namespace nb = nanobind;
+
+namespace {
+
+struct NamedType {
+  const char* name;
+  nb::dlpack::dtype_code code;
+  uint8_t bits;
+};
+
+// bfloat16 and bool have codes of their own in DLPack.
+constexpr NamedType kTypes[] = {
+    {"f32", nb::dlpack::dtype_code::Float, 32}, {"f16", nb::dlpack::dtype_code::Float, 16},
+    {"f64", nb::dlpack::dtype_code::Float, 64}, {"bf16", nb::dlpack::dtype_code::Bfloat, 16},
+    {"i8", nb::dlpack::dtype_code::Int, 8},     {"i16", nb::dlpack::dtype_code::Int, 16},
+    {"i32", nb::dlpack::dtype_code::Int, 32},   {"i64", nb::dlpack::dtype_code::Int, 64},
+    {"u8", nb::dlpack::dtype_code::UInt, 8},    {"u16", nb::dlpack::dtype_code::UInt, 16},
+    {"bool", nb::dlpack::dtype_code::Bool, 8},
+};
+
+using Given = nb::ndarray<nb::ro, nb::device::cpu>;
+
+std::string dtype_name(const nb::dlpack::dtype& dtype) {
+  for (const NamedType& type : kTypes)
+    if (dtype.code == static_cast<uint8_t>(type.code) && dtype.bits == type.bits &&
+        dtype.lanes == 1)
+      return type.name;
+  throw std::runtime_error("an array of " + std::to_string(dtype.bits) +
+                           " bits an element has a dtype that no program takes");
+}
+
+/// Copies in row-major order, whatever the strides: the one copy between the caller and the
+/// runtime's own memory.
+layline::Array read(const Given& given) {
+  layline::Array array;
+  array.dtype = dtype_name(given.dtype());
+  for (size_t i = 0; i < given.ndim(); ++i)
+    array.shape.push_back(static_cast<int64_t>(given.shape(i)));
+  const size_t item = given.itemsize();
+  array.bytes.resize(given.size() * item);
+  if (given.size() == 0) return array;
+  const auto* source = static_cast<const std::byte*>(given.data());
+  std::byte* target = array.bytes.data();
+  // Rows that lie together are copied at once.
+  const auto copy = [&](const auto& self, size_t axis, int64_t offset) -> void {
+    size_t together = 1;
+    bool contiguous = true;
+    for (size_t i = given.ndim(); contiguous && i > axis; --i) {
+      contiguous = given.stride(i - 1) == static_cast<int64_t>(together) || given.shape(i - 1) == 1;
+      together *= given.shape(i - 1);
+    }
+    if (contiguous) {
+      std::memcpy(target, source + offset * static_cast<int64_t>(item), together * item);
+      target += together * item;
+      return;
+    }
+    for (size_t i = 0; i < given.shape(axis); ++i)
+      self(self, axis + 1, offset + static_cast<int64_t>(i) * given.stride(axis));
+  };
+  copy(copy, 0, 0);
+  return array;
+}
+
+/// Takes the bytes over without a copy. NumPy has no bfloat16: its bits come as uint16.
+nb::object to_numpy(layline::Array&& result) {
+  auto* array = new layline::Array(std::move(result));
+  nb::capsule owner(array, [](void* p) noexcept { delete static_cast<layline::Array*>(p); });
+  nb::dlpack::dtype dtype{};
+  for (const NamedType& type : kTypes)
+    if (array->dtype == type.name) dtype = {static_cast<uint8_t>(type.code), type.bits, 1};
+  if (array->dtype == "bf16") dtype.code = static_cast<uint8_t>(nb::dlpack::dtype_code::UInt);
+  std::vector<size_t> shape(array->shape.begin(), array->shape.end());
+  return nb::cast(nb::ndarray<nb::numpy>(array->bytes.data(), shape.size(), shape.data(), owner,
+                                         nullptr, dtype));
+}
+
+/// A session that threads may share: one run at a time.
+class SharedSession {
+ public:
+  SharedSession(const nb::bytes& program, const std::string& name,
+                const std::vector<std::string>& methods)
+      : session_(layline::Session::from_bytes(
+            {static_cast<const std::byte*>(program.data()), program.size()}, name, methods)) {}
+
+  std::vector<layline::Port> inputs(const std::string& method) {
+    const std::lock_guard lock(mutex_);
+    session_.use(method);
+    return session_.inputs();
+  }
+  std::vector<layline::Port> outputs(const std::string& method) {
+    const std::lock_guard lock(mutex_);
+    session_.use(method);
+    return session_.outputs();
+  }
+
+  nb::list run(const std::string& method, const nb::list& given) {
+    std::vector<layline::Array> arrays;
+    for (nb::handle item : given)
+      arrays.push_back(item.is_none() ? layline::Array{} : read(nb::cast<Given>(item)));
+    std::vector<layline::Array> results;
+    {
+      const nb::gil_scoped_release released;
+      const std::lock_guard lock(mutex_);
+      session_.use(method);
+      results = session_.run(std::move(arrays));
+    }
+    nb::list outputs;
+    for (layline::Array& result : results) outputs.append(to_numpy(std::move(result)));
+    return outputs;
+  }
+
+ private:
+  std::mutex mutex_;
+  layline::Session session_;
+};
+
+}  // namespace
+
+NB_MODULE(_runtime, module) {
+  nb::class_<layline::Port>(module, "Port")
+      .def_ro("name", &layline::Port::name)
+      .def_ro("is_tensor", &layline::Port::is_tensor)
+      .def_ro("dtype", &layline::Port::dtype)
+      .def_ro("shape", &layline::Port::shape)
+      .def_ro("description", &layline::Port::description);
+  nb::class_<SharedSession>(module, "Session")
+      .def(nb::init<const nb::bytes&, const std::string&, const std::vector<std::string>&>())
+      .def("inputs", &SharedSession::inputs)
+      .def("outputs", &SharedSession::outputs)
+      .def("run", &SharedSession::run);
+  module.def("set_threads", &layline::set_thread_count);
+  // One exception type for both modules.
+  static nb::object error = nb::module_::import_("layline._compiler").attr("Error");
+  nb::register_exception_translator([](const std::exception_ptr& caught, void*) {
+    try {
+      std::rethrow_exception(caught);
+    } catch (const std::runtime_error& e) {
+      PyErr_SetString(error.ptr(), e.what());
+    }
+  });
+}

@@ -1,0 +1,66 @@
+#include <utility>
+
+#include "base/output_file.h"
+#include "compiler/compile.h"
+#include "compiler/explain.h"
+#include "layline/layline.h"
+
+namespace layline {
+namespace {
+
+std::vector<BoundaryOrder> orders(const std::map<std::string, std::string>& by_name) {
+  std::vector<BoundaryOrder> result;
+  for (const auto& [name, order] : by_name) result.push_back({name, order});
+  return result;
+}
+
+}  // namespace
+
+struct CompiledModel::Contents {
+  Compiled compiled;
+  std::vector<std::byte> bytes;
+};
+
+CompiledModel::CompiledModel(std::unique_ptr<Contents> contents) : contents_(std::move(contents)) {}
+CompiledModel::CompiledModel(CompiledModel&&) noexcept = default;
+CompiledModel& CompiledModel::operator=(CompiledModel&&) noexcept = default;
+CompiledModel::~CompiledModel() = default;
+
+std::span<const std::byte> CompiledModel::bytes() const { return contents_->bytes; }
+
+void CompiledModel::save(const std::string& path) const {
+  OutputFile file(path);
+  file.write(bytes());
+  file.commit();
+}
+
+std::string CompiledModel::report_json() const { return to_json(contents_->compiled.report); }
+
+std::string CompiledModel::explain() const { return explain_all(contents_->compiled); }
+
+std::string CompiledModel::explain(const std::string& node) const {
+  return explain_node(contents_->compiled, node);
+}
+
+CompiledModel compile_model(const std::string& path, const Options& options) {
+  CompileOptions compile_options;
+  compile_options.target = options.target;
+  compile_options.profile = options.profile;
+  compile_options.disabled_passes = options.disable;
+  compile_options.input_orders = orders(options.input_order);
+  compile_options.output_orders = orders(options.output_order);
+  compile_options.verify = options.verify;
+  compile_options.explain = true;
+  auto contents = std::make_unique<CompiledModel::Contents>();
+  contents->compiled = compile(path, compile_options);
+  if (!options.name.empty()) contents->compiled.report.model = options.name;
+  MemorySink sink;
+  write_program(contents->compiled, sink);
+  contents->bytes = sink.take();
+  // What is written needs the mapped model no longer.
+  contents->compiled.program = {};
+  contents->compiled.tosa = {};
+  return CompiledModel(std::move(contents));
+}
+
+}  // namespace layline

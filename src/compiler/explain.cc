@@ -1,0 +1,93 @@
+#include "compiler/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace layline {
+namespace {
+
+std::string ledger(const Permutes& permutes) {
+  const int64_t all = permutes.source + permutes.implied;
+  return fmt::format(
+      "permutes: {} in the model, {} around channels-first ops\n"
+      "  {} cancelled or shared, {} absorbed into weights, {} left ({} bytes)\n",
+      permutes.source, permutes.implied,
+      std::max<int64_t>(0, all - permutes.absorbed - permutes.final), permutes.absorbed,
+      permutes.final, permutes.bytes);
+}
+
+std::string describe(const Certificate& certificate) {
+  return fmt::format(
+      "certificate: the moves cost {:.3f} ms, {:.3f} ms before; {} "
+      "({} orders of {} ops, {} regions, the largest of {} ops)\n",
+      static_cast<double>(certificate.cost.time_ps) / 1e9,
+      static_cast<double>(certificate.before.time_ps) / 1e9,
+      certificate.optimal() ? "no choice of loop orders costs less"
+                            : fmt::format("not proved optimal, at least {:.3f} ms are needed",
+                                          static_cast<double>(certificate.bound.time_ps) / 1e9),
+      certificate.candidates, certificate.ops, certificate.regions, certificate.largest_region);
+}
+
+std::string survivors(const Permutes& permutes) {
+  std::string text;
+  for (const Survivor& survivor : permutes.survivors)
+    text += fmt::format("  {}: {}, {} bytes\n    between {}\n", survivor.node, survivor.shape,
+                        survivor.bytes, fmt::join(survivor.forced_by, " and "));
+  return text.empty() ? text : "left:\n" + text;
+}
+
+std::string delegation(const Report& report) {
+  std::string text = fmt::format("{} ops in {} delegate{}", report.ops, report.delegates,
+                                 report.delegates == 1 ? "" : "s");
+  for (const PortableOp& op : report.portable_ops)
+    text += fmt::format("\n  {} x {} outside: {}", op.count, op.op, op.why);
+  return text + "\n";
+}
+
+bool is_about(const std::string& node, const std::string& value, const OriginRef& origin) {
+  return value == node || (origin && origin->node == node);
+}
+
+}  // namespace
+
+std::string explain_all(const Compiled& compiled) {
+  std::string text = fmt::format("{} for {}\n", compiled.report.model, compiled.report.target);
+  text += ledger(compiled.report.permutes);
+  for (const Certificate& certificate : compiled.certificates) text += describe(certificate);
+  text += survivors(compiled.report.permutes);
+  text += delegation(compiled.report);
+  return text;
+}
+
+std::string explain_node(const Compiled& compiled, const std::string& node) {
+  std::string text;
+  OriginRef origin;
+  for (const Explanation& explanation : compiled.explanations) {
+    if (!is_about(node, explanation.value, explanation.origin)) continue;
+    text += fmt::format("  {}: {} {}\n", explanation.pass, explanation.value, explanation.text);
+    origin = explanation.origin;
+  }
+  for (const FinalNode& final_node : compiled.nodes) {
+    if (!is_about(node, final_node.value, final_node.origin)) continue;
+    text += fmt::format("  in the program: {} {} {}, {}\n", final_node.value, final_node.op,
+                        final_node.type, final_node.where);
+    origin = final_node.origin;
+  }
+  if (text.empty())
+    throw UserError(
+        "there is no node `{}`; nodes are named as in the model and in `compile --emit`", node);
+  return (origin ? layline::describe(*origin) : node) + "\n" + text;
+}
+
+std::string explain_log(const Compiled& compiled) {
+  std::string text;
+  for (const Explanation& explanation : compiled.explanations)
+    text += fmt::format("{}: {} ({}) {}\n", explanation.pass, explanation.value,
+                        explanation.origin ? explanation.origin->node : "", explanation.text);
+  return text;
+}
+
+}  // namespace layline
