@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layline._compiler import Error
@@ -26,12 +25,11 @@ class Session:
         # Not before it is needed: who only compiles loads no runtime.
         from layline import _runtime
 
-        if isinstance(program, bytes):
-            name = "program"
-        else:
-            name, program = os.fspath(program), _read(program)
         self._methods = list(methods)
-        self._session = _runtime.Session(program, name, self._methods)
+        if isinstance(program, bytes):
+            self._session = _runtime.Session.from_bytes(program, self._methods)
+        else:
+            self._session = _runtime.Session.from_file(os.fspath(program), self._methods)
 
     def run(self, *inputs: Array, method: str | None = None, **named: Array) -> tuple[Any, ...]:
         """Runs a method (the first, unless told) and returns a tuple of its outputs.
@@ -55,13 +53,6 @@ def set_threads(count: int) -> None:
     from layline import _runtime
 
     _runtime.set_threads(count)
-
-
-def _read(path: str | os.PathLike[str]) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise Error(f"cannot read '{os.fspath(path)}': {error.strerror}") from None
 
 
 def _arrange(names: list[str], inputs: tuple, named: dict[str, Any]) -> dict[str, Any]:

@@ -89,10 +89,7 @@ nb::object to_numpy(layline::Array&& result) {
 /// A session that threads may share: one run at a time.
 class SharedSession {
  public:
-  SharedSession(const nb::bytes& program, const std::string& name,
-                const std::vector<std::string>& methods)
-      : session_(layline::Session::from_bytes(
-            {static_cast<const std::byte*>(program.data()), program.size()}, name, methods)) {}
+  explicit SharedSession(layline::Session session) : session_(std::move(session)) {}
 
   std::vector<layline::Port> inputs(const std::string& method) {
     const std::lock_guard lock(mutex_);
@@ -136,7 +133,16 @@ NB_MODULE(_runtime, module) {
       .def_ro("shape", &layline::Port::shape)
       .def_ro("description", &layline::Port::description);
   nb::class_<SharedSession>(module, "Session")
-      .def(nb::init<const nb::bytes&, const std::string&, const std::vector<std::string>&>())
+      .def_static("from_file",
+                  [](const std::string& path, const std::vector<std::string>& methods) {
+                    return new SharedSession(layline::Session::from_file(path, methods));
+                  })
+      .def_static("from_bytes",
+                  [](const nb::bytes& program, const std::vector<std::string>& methods) {
+                    return new SharedSession(layline::Session::from_bytes(
+                        {static_cast<const std::byte*>(program.data()), program.size()},
+                        "the program", methods));
+                  })
       .def("inputs", &SharedSession::inputs)
       .def("outputs", &SharedSession::outputs)
       .def("run", &SharedSession::run);

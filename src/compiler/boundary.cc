@@ -9,9 +9,12 @@
 namespace layline {
 namespace {
 
-std::vector<int> dim_order(const BoundaryOrder& wanted, size_t rank) {
+void check_order(const BoundaryOrder& wanted) {
   if (wanted.order != "nhwc" && wanted.order != "nchw")
     throw UserError("`{}`: an order is nhwc or nchw, not '{}'", wanted.name, wanted.order);
+}
+
+std::vector<int> dim_order(const BoundaryOrder& wanted, size_t rank) {
   if (rank != 4)
     throw UserError("`{}` has {} axes; the order {} is for 4", wanted.name, rank, wanted.order);
   return wanted.order == "nhwc" ? std::vector<int>{0, 2, 3, 1} : std::vector<int>{0, 1, 2, 3};
@@ -115,6 +118,8 @@ void name_boundary(Graph& graph) {
 
 void order_boundary(std::vector<Graph>& graphs, const std::vector<BoundaryOrder>& inputs,
                     const std::vector<BoundaryOrder>& outputs) {
+  for (const BoundaryOrder& wanted : inputs) check_order(wanted);
+  for (const BoundaryOrder& wanted : outputs) check_order(wanted);
   apply_orders(graphs, inputs, "input", order_input);
   apply_orders(graphs, outputs, "output", order_output);
 }

@@ -210,6 +210,8 @@ def test_a_damaged_program_is_refused(tmp_path):
     damaged.write_bytes(b"ET12" * 100)
     with pytest.raises(layline.Error):
         layline.Session(damaged)
+    with pytest.raises(layline.Error):
+        layline.Session(damaged.read_bytes())
     with pytest.raises(layline.Error, match="nowhere"):
         layline.Session(tmp_path / "nowhere.pte")
 
