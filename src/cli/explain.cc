@@ -12,12 +12,14 @@ namespace {
 struct ExplainArguments {
   std::string model;
   std::string why;
+  std::string profile;
   bool log = false;
 };
 
 void explain(const ExplainArguments& arguments) {
   CompileOptions options;
   options.explain = true;
+  options.profile = arguments.profile;
   const Compiled compiled = compile(arguments.model, options);
   if (!arguments.why.empty()) return write_stdout(explain_node(compiled, arguments.why));
   if (arguments.log) return write_stdout(explain_log(compiled));
@@ -35,6 +37,7 @@ void add_explain_command(CLI::App& app) {
       ->required();
   command->add_option("--why", arguments->why,
                       "the story of one NODE, named as in the model or in compile --emit");
+  command->add_option("--profile", arguments->profile, "as for compile");
   command->add_flag("--log", arguments->log, "every decision of every pass, one a line")
       ->excludes("--why");
   command->footer(

@@ -1,4 +1,5 @@
-// Times the runtime's own kernels for moving data and fits the cost model to them (layout/cost.h).
+// Times the runtime's own kernels for moving data and for products, and fits the cost model to them
+// (layout/cost.h).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -98,6 +99,33 @@ Case concat(int64_t rows, int64_t columns) {
                      return costs.call_ps +
                             2 * costs.concat.copy_ps(rows * columns * kElement, columns * kElement);
                    });
+}
+
+/// Products of one output pixel in a convolution, and how many pixels there are.
+struct Products {
+  int64_t side, channels;
+  double count() const {
+    return static_cast<double>(side * side * 9) * static_cast<double>(channels * channels);
+  }
+};
+
+/// A 3x3 window, or nine times the channels: as many products.
+Case convolution(const Products& size, bool window) {
+  Graph graph("forward");
+  const int64_t width = window ? 3 : 1, outputs = window ? size.channels : 9 * size.channels;
+  const Shape shape = {outputs, width, width, size.channels};
+  const auto bytes = static_cast<size_t>(outputs * width * width * size.channels * kElement);
+  Value* x = input(graph, "x", {1, size.side, size.side, size.channels});
+  Value* weight =
+      builder(graph).constant(Constant::owned(DType::f32, shape, std::vector<std::byte>(bytes)));
+  const int64_t padding = width / 2;
+  graph.add_output(
+      "y",
+      builder(graph).add(Op::conv, {x, weight},
+                         ConvAttrs{{1, 1}, {1, 1}, {padding, padding}, {padding, padding}, 1, {}}));
+  return make_case(fmt::format("{} [{},{},{}]", window ? "3x3 window" : "pointwise", size.side,
+                               size.side, size.channels),
+                   std::move(graph), nullptr);
 }
 
 /// Matrices whose elements travel alone, as they occur in networks.
@@ -211,6 +239,27 @@ void measure(Measurements& all, const BenchOptions& options) {
       (all.many_nodes.measured_ps - all.one_node.measured_ps) / (kNodesOfChain - 1);
   const double border_ps = all.one_node.measured_ps - node_ps;
   for (Case* one : cases) one->measured_ps = std::max(one->measured_ps - border_ps, 1.0);
+}
+
+/// Femtoseconds for a multiply-add in either kind of convolution: the mean over two sizes.
+ProductCosts measure_products(BenchOptions options) {
+  constexpr Products kSizes[] = {{28, 128}, {14, 256}};
+  options.iterations = std::max<size_t>(options.iterations / 20, 1);
+  std::vector<Case> cases;
+  for (const Products& size : kSizes)
+    for (const bool window : {true, false}) cases.push_back(convolution(size, window));
+  std::vector<BenchSubject> subjects;
+  for (const Case& one : cases)
+    subjects.push_back(
+        {one.name, [&one] { return LoadedProgram::from_bytes(one.program, one.name); }});
+  const BenchReport report = bench(subjects, options);
+  ProductCosts costs;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const double fs = report.programs[i].latency_ms.min * 1e12 / kSizes[i / 2].count();
+    (i % 2 == 0 ? costs.window_fs : costs.pointwise_fs) +=
+        std::llround(fs / static_cast<double>(std::size(kSizes)));
+  }
+  return costs;
 }
 
 double dot(const Work& a, const Work& b) {
@@ -329,20 +378,25 @@ void run_tune(const TuneArguments& arguments) {
   const xnnpack::Profile profile = {.name = std::filesystem::path(arguments.output).stem(),
                                     .cpu = cpu_name(),
                                     .runtime = "executorch " LAYLINE_EXECUTORCH_VERSION,
-                                    .moves = costs};
+                                    .moves = costs,
+                                    .products = measure_products(options)};
   file.write(xnnpack::to_json(profile));
   file.commit();
   costs.margin_ps = 0;  // the table shows what is expected of a kernel
   write_stdout(table(all, costs) +
-               fmt::format("{}: what 'layline compile --profile' takes\n", arguments.output));
+               fmt::format("a multiply-add: {} fs in a 3x3 convolution, {} fs in a pointwise one\n"
+                           "{}: what 'layline compile --profile' takes\n",
+                           profile.products.window_fs, profile.products.pointwise_fs,
+                           arguments.output));
 }
 
 }  // namespace
 
 void add_tune_command(CLI::App& app) {
   const auto arguments = std::make_shared<TuneArguments>();
-  CLI::App* command = app.add_subcommand("tune", "Measure what moving data costs on this machine")
-                          ->group("Commands");
+  CLI::App* command =
+      app.add_subcommand("tune", "Measure what moving data and multiplying costs on this machine")
+          ->group("Commands");
   command
       ->add_option("-o", arguments->output, "The cost profile to write; without it, profile.json")
       ->option_text("FILE");
@@ -357,8 +411,9 @@ void add_tune_command(CLI::App& app) {
       ->option_text("N")
       ->check(CLI::Range(size_t{1}, size_t{1'000'000}));
   command->footer(
-      "Times permutes, slices and concats of the runtime and fits the costs by which\n"
-      "'compile' chooses layouts. The table shows how well they fit. Run it on the device\n"
+      "Times permutes, slices, concats and convolutions of the runtime and fits the costs by\n"
+      "which 'compile' chooses layouts and kernels. The table shows how well they fit. Run it on "
+      "the device\n"
       "that is compiled for, while it does nothing else.\n"
       "\n"
       "Example:\n"

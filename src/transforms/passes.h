@@ -23,5 +23,6 @@ bool recognise_gelu(Graph& graph, PassContext& context);
 bool recognise_hardswish(Graph& graph, PassContext& context);
 bool simplify(Graph& graph, PassContext& context);
 bool type_quantised(Graph& graph, PassContext& context);
+bool unfold_convs(Graph& graph, PassContext& context);
 
 }  // namespace layline

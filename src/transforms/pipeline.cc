@@ -34,6 +34,8 @@ constexpr std::array kPasses = {
     Pass{"fuse_pad", "lets convolutions and pools pad", fuse_pad},
     Pass{"legalise", "rewrites what the target cannot run as it stands", legalise},
     Pass{"fuse_clamp", "lets ops clamp their results", fuse_clamp},
+    Pass{"unfold_convs", "makes convolutions of pointwise ones, where those are faster",
+         unfold_convs},
 };
 
 constexpr size_t place_of(std::string_view name) {
@@ -61,9 +63,10 @@ constexpr size_t kPlace[] = {place_of("place_layouts")};
 constexpr size_t kFusePad[] = {place_of("fuse_pad")};
 constexpr size_t kLegalise[] = {place_of("legalise")};
 constexpr size_t kFuseClamp[] = {place_of("fuse_clamp")};
-constexpr Group kSchedule[] = {kRecognise, kFold,     kDynamic, kFold,      kMerge,   kFold,
-                               kPlace,     kFold,     kFusePad, kLegalise,  kFold,    kPlace,
-                               kFold,      kLegalise, kFold,    kFuseClamp, kLegalise};
+constexpr size_t kUnfold[] = {place_of("unfold_convs")};
+constexpr Group kSchedule[] = {kRecognise, kFold,     kDynamic, kFold,      kMerge,  kFold,
+                               kPlace,     kFold,     kFusePad, kLegalise,  kFold,   kPlace,
+                               kFold,      kLegalise, kFold,    kFuseClamp, kUnfold, kLegalise};
 
 // Rounds are few in practice; the limit is for graphs that are simplified one op a round.
 constexpr int kMostRounds = 16;

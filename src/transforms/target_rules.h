@@ -3,11 +3,13 @@
 
 #include "ir/graph.h"
 #include "layout/candidates.h"
+#include "transforms/product_costs.h"
 
 namespace layline {
 
 struct TargetRules {
   TargetOrders orders;
+  ProductCosts products = {};
   /// Rewrites what the target's kernels cannot run as it stands; returns whether it changed the
   /// graph. Null for a target that takes every op.
   bool (*legalise)(Graph& graph) = nullptr;

@@ -12,7 +12,8 @@ constexpr std::string_view kText = R"({
   "version": 1, "name": "n", "cpu": "c", "runtime": "r",
   "margin_ps": 7, "call_ps": 1000,
   "transpose": {"piece": 8, "read_ps": 1, "write_ps": 10, "matrix_ps": 100},
-  "run_ps": {"permute": [[8, 20], [16, 40], [32, 120]], "slice": [[4, 30]], "concat": [[4, 50]]}
+  "run_ps": {"permute": [[8, 20], [16, 40], [32, 120]], "slice": [[4, 30]], "concat": [[4, 50]]},
+  "multiply_add_fs": {"window": 40, "pointwise": 20}
 })";
 
 std::string replaced(std::string_view from, std::string_view to) {
@@ -43,10 +44,12 @@ TEST(Profile, IsReadBackAsItWasWritten) {
   EXPECT_EQ(again.runtime, "r");
   EXPECT_EQ(again.moves.margin_ps, 7);
   EXPECT_EQ(again.moves, profile.moves);
+  EXPECT_EQ(again.products, (ProductCosts{40, 20}));
 }
 
 TEST(Profile, TheDefaultIsValidAndWhatRulesUse) {
   EXPECT_EQ(default_profile().moves, rules().orders.moves);
+  EXPECT_EQ(default_profile().products, rules().products);
   EXPECT_FALSE(default_profile().name.empty());
 }
 
@@ -57,6 +60,7 @@ TEST(Profile, ErrorsSayWhereAndWhat) {
       {"{\"version\": 1}", "/name must be a string"},
       {replaced("\"version\": 1", "\"version\": 2"), "version 2; this layline reads version 1"},
       {replaced("\"piece\": 8", "\"piece\": 0"), "/transpose/piece must be an integer from 1"},
+      {replaced("\"window\": 40, ", ""), "/multiply_add_fs/window must be an integer from 0"},
       {replaced("\"call_ps\": 1000", "\"call_ps\": -1"), "/call_ps must be an integer from 0"},
       {replaced("\"call_ps\": 1000", "\"call_ps\": 1.5"), "/call_ps"},
       {replaced("\"call_ps\": 1000", "\"call_ps\": 1e300"), "/call_ps"},

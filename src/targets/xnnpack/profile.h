@@ -1,4 +1,4 @@
-// Cost profiles: what moving data costs on one machine, measured by `layline tune` and kept in a
+// Cost profiles: what moving data and multiplying costs on one machine, measured by `layline tune` and kept in a
 // file (profiles/FORMAT.md).
 #pragma once
 
@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "layout/cost.h"
+#include "transforms/product_costs.h"
 
 namespace layline::xnnpack {
 
@@ -14,6 +15,7 @@ struct Profile {
   std::string cpu;      // on which it was measured
   std::string runtime;  // whose kernels were measured
   MoveCosts moves;
+  ProductCosts products;
 };
 
 /// Throws UserError, beginning with `file`, for text that is no profile.

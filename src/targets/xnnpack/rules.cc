@@ -92,6 +92,7 @@ Cost node_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves)
 TargetRules rules(const Profile& profile) {
   TargetRules rules = {
       .orders = {.moves = profile.moves, .most_axes = kMostAxes, .node_cost = node_cost},
+      .products = profile.products,
       .legalise = legalise};
   rules.orders.moves.most_factors = kMostAxes;
   return rules;
