@@ -1,5 +1,7 @@
 // Computes what depends on constants only. A relayout of a constant stays a view of its bytes, with
 // the movement pending; everything else goes through the reference evaluator.
+#include <algorithm>
+
 #include "ir/evaluate.h"
 #include "transforms/passes.h"
 #include "transforms/rewrite.h"
@@ -13,10 +15,17 @@ constexpr size_t kSmallBytes = size_t{1} << 20;
 
 /// What keeps the node from being folded, or empty.
 std::string_view obstacle(const Node& node) {
+  const auto multiplies = [](const Use& use) {
+    return use.operand == 1 && use.user->is(Op::matmul) && matrix_of_all_batches(*use.user);
+  };
+  const Value* result = node.result();
+  if (node.is(Op::expand) && !result->uses().empty() && result->output_uses() == 0 &&
+      std::ranges::all_of(result->uses(), multiplies))
+    return "products multiply all batches by one copy";
   size_t operand_bytes = 0;
   for (const Value* operand : node.operands())
     operand_bytes += stored_constant(operand)->byte_count();
-  const size_t result_bytes = byte_count(node.result()->type());
+  const size_t result_bytes = byte_count(result->type());
   if (operand_bytes > kMostBytes || result_bytes > kMostBytes)
     return "it is too large to be computed ahead of time";
   if (result_bytes > kSmallBytes && result_bytes > 2 * operand_bytes)

@@ -50,6 +50,22 @@ std::optional<double> uniform_value(const Value* value) {
   return tensor.get(0);
 }
 
+Value* matrix_of_all_batches(const Node& matmul) {
+  Value* repeated = matmul.operand(1);
+  const Node* expand = repeated->def();
+  Value* matrix = expand != nullptr && expand->is(Op::expand) ? expand->operand(0) : repeated;
+  const Shape &from = matrix->shape(), &to = repeated->shape(), &left = matmul.operand(0)->shape();
+  const Shape& result = matmul.result()->shape();
+  if (constant_of(matrix) == nullptr || from.size() < 2) return nullptr;
+  if (!std::ranges::all_of(from.begin(), from.end() - 2, &Dim::is_one) ||
+      !std::equal(from.end() - 2, from.end(), to.end() - 2))
+    return nullptr;
+  // What the batches of the left operand lack cannot be had from the matrix.
+  const bool all =
+      left.size() == result.size() && std::equal(left.begin(), left.end() - 2, result.begin());
+  return all ? matrix : nullptr;
+}
+
 std::optional<Scaling> as_scaling(Node* node) {
   if (!(node->is(Op::mul) || node->is(Op::div)) || !node->attrs<BinaryAttrs>().bounds.unbounded())
     return std::nullopt;

@@ -34,6 +34,10 @@ const Relayout* relayout_of(const Value* value);
 /// too many to look at.
 std::optional<double> uniform_value(const Value* value);
 
+/// The one constant matrix by which a product multiplies all batches of its left operand, whether
+/// or not it is repeated for them; null if there is none.
+Value* matrix_of_all_batches(const Node& matmul);
+
 /// A multiplication by one number, or a division.
 struct Scaling {
   Node* node;

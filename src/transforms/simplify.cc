@@ -49,8 +49,9 @@ Value* simplify_extremum(const Builder& build, const Node& node) {
 
 /// A product with a constant matrix on the right is linear, for which targets pack the matrix.
 Value* simplify_matmul(const Builder& build, const Node& node) {
-  Value* matrix = node.operand(1);
-  if (constant_of(matrix) == nullptr || matrix->type().rank() != 2) return nullptr;
+  Value* matrix = matrix_of_all_batches(node);
+  if (matrix == nullptr) return nullptr;
+  matrix = build.view(matrix, {matrix->shape().end() - 2, matrix->shape().end()});
   static constexpr int kSwap[] = {1, 0};
   Value* weight = node.attrs<MatmulAttrs>().transpose_b ? matrix : build.permute(matrix, kSwap);
   return build.add(Op::linear, {node.operand(0), weight}, LinearAttrs{});

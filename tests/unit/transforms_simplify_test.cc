@@ -107,5 +107,29 @@ TEST(Simplify, KeepsWhatDoesSomething) {
             2);
 }
 
+TEST(Simplify, OneMatrixForAllBatchesIsLinear) {
+  Model model;
+  Value* x = model.input({4, 5, 3});
+  model.output(
+      model.add(Op::matmul, {x, model.expand(model.weights({1, 3, 2}), {4, 3, 2})}, MatmulAttrs{}));
+  model.output(model.add(Op::matmul, {x, model.weights({1, 7, 3})}, MatmulAttrs{true}));
+  model.run({"fold_constants", "simplify", "dead_code"});
+  EXPECT_EQ(model.count(Op::linear), 2);
+  EXPECT_EQ(model.count(Op::matmul) + model.count(Op::expand), 0);
+}
+
+TEST(Simplify, DifferentMatricesAndMissingBatchesStayProducts) {
+  Model model;
+  Value* x = model.input({4, 5, 3});
+  Value* one = model.input({1, 5, 3});
+  model.output(model.add(Op::matmul, {x, model.weights({4, 3, 2})}, MatmulAttrs{}));
+  // The result has the batches of the matrix.
+  model.output(model.add(Op::matmul, {one, model.expand(model.weights({1, 3, 2}), {4, 3, 2})},
+                         MatmulAttrs{}));
+  model.run({"fold_constants", "simplify"});
+  EXPECT_EQ(model.count(Op::matmul), 2);
+  EXPECT_EQ(model.count(Op::expand), 0);
+}
+
 }  // namespace
 }  // namespace layline
