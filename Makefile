@@ -1,13 +1,14 @@
 # `make` builds the command at build/layline; `make help` lists the rest.
 JOBS ?= $(shell nproc)
-GRAPHS ?= 5000
+GRAPHS ?= 20000
+FUZZ_SECONDS ?= 3600
 SEED ?= $(shell date +%s)
 
 # cmake, ninja, lit and filecheck of .venv come before the system's.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-tosa test-python wheel tosa-venv fuzz-graphs asan debug bench docs micro-bench zoo zoo-check format lint clean setup help
+.PHONY: clang build demo test test-tosa test-python wheel tosa-venv test-arm test-versions fuzz fuzz-graphs asan same-programs coverage debug bench docs micro-bench zoo zoo-check format lint clean setup help
 
 build: setup build/build.ninja ## compile layline: build/layline
 	cmake --build build -j $(JOBS)
@@ -28,13 +29,33 @@ test-python: build ## the Python package's tests; those with torch: PYTHON=an in
 wheel: ## a wheel of the Python package, in build/
 	python3 -m pip wheel --no-deps -w build .
 
-fuzz-graphs: build ## GRAPHS=5000 random graphs from SEED=... through the compiler and the runtime
-	LAYLINE_SEED=$(SEED) LAYLINE_GRAPHS=$(GRAPHS) build/tests/layline_e2e_tests \
-	  --gtest_filter='RandomGraphs.*'
+test-arm: build ## every fixture (or FIXTURES="NAME...") on ExecuTorch for Arm, under qemu
+	@scripts/setup g++-aarch64-linux-gnu qemu-user-static
+	scripts/test-arm $(FIXTURES)
 
-asan: setup tosa-venv build-asan/build.ninja ## every test again, under address and undefined-behaviour sanitizers
+test-versions: build ## every fixture in executorch 1.4.1 and 1.5.1, through their Python modules
+	scripts/test-versions $(FIXTURES)
+
+fuzz: clang build-asan/build.ninja ## the fuzz targets (or TARGETS="NAME...") for FUZZ_SECONDS=3600
+	cmake --build build-asan -j $(JOBS) --target fuzz_targets
+	FUZZ_SECONDS=$(FUZZ_SECONDS) JOBS=$(JOBS) scripts/fuzz $(TARGETS)
+
+fuzz-graphs: build ## GRAPHS=20000 random graphs from SEED=... through the compiler and the runtime
+	LAYLINE_SEED=$(SEED) LAYLINE_GRAPHS=$(GRAPHS) build/tests/layline_e2e_tests \
+	  --gtest_filter='Random*Graphs.*'
+
+asan: clang tosa-venv build-asan/build.ninja ## every test again, under address and undefined-behaviour sanitizers
 	cmake --build build-asan -j $(JOBS)
 	ctest --preset asan -j $(JOBS)
+
+same-programs: build clang build-asan/build.ninja ## the optimised and the sanitized build must write the same bytes
+	cmake --build build-asan -j $(JOBS) --target layline
+	scripts/same-programs build/layline build-asan/layline
+
+coverage: setup tosa-venv ## which lines of src/ the tests reach: build-coverage/html
+	@scripts/setup lcov
+	cmake --preset coverage
+	scripts/coverage $(JOBS)
 
 debug: setup build-debug/build.ninja ## an unoptimised build with debug information, in build-debug
 	cmake --build build-debug -j $(JOBS)
@@ -66,16 +87,20 @@ lint: ## check the style, then look for bugs with clang-tidy
 	scripts/sources src '*.cc' | xargs -P $(JOBS) -n 1 clang-tidy --quiet -p build
 
 clean: ## remove every build, but not .venv
-	rm -rf build build-asan build-debug
+	rm -rf build build-asan build-coverage build-debug
 
 tosa-venv: ## install Arm's TOSA tools, which tests use, into .venv-tosa
 	@scripts/tosa-venv >/dev/null
+
+# The compiler of the sanitized build: it comes with libFuzzer.
+clang: setup
+	@scripts/setup clang-16 libclang-rt-16-dev
 
 setup: ## install what the build needs (the other targets do this first)
 	@scripts/setup
 
 help: ## this list
-	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 # Configured once; from then on the build itself notices changes of the CMake files.
 build/build.ninja: | setup

@@ -25,6 +25,9 @@ constexpr int kInternalError = 2;
 
 /// One line, whatever is in it: messages quote models and file names, which may hold anything.
 void print_error(std::string_view message) {
+  constexpr size_t kMostBytes = 4000;  // as much as somebody may read
+  const bool cut = message.size() > kMostBytes;
+  if (cut) message = message.substr(0, kMostBytes);
   std::string line = "layline: ";
   for (const char c : message) {
     const auto byte = static_cast<unsigned char>(c);
@@ -34,7 +37,7 @@ void print_error(std::string_view message) {
       line += c;
     }
   }
-  line += '\n';
+  line += cut ? " ...\n" : "\n";
   std::fputs(line.c_str(), stderr);
 }
 

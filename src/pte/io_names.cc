@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/error.h"
@@ -13,6 +14,7 @@ namespace layline::pte {
 namespace {
 
 constexpr int64_t kVersion = 1;
+constexpr std::string_view kCompiler = "layline " LAYLINE_VERSION;
 constexpr size_t kMaxNameBytes = 200;  // leaves room for a suffix within the usual 255
 
 bool is_unsafe_byte(char c) {
@@ -150,13 +152,14 @@ std::vector<std::string> make_io_names(const std::vector<std::string>& wanted) {
   std::vector<std::string> names;
   names.reserve(wanted.size());
   std::unordered_set<std::string> taken;
+  std::unordered_map<std::string, size_t> copies;  // of a name, which keeps this linear
   for (const std::string& want : wanted) names.push_back(nearest_safe_name(want));
   // A name that some entry holds as its own is never given to another as a numbered copy.
   const std::unordered_set<std::string> reserved(names.begin(), names.end());
   for (std::string& name : names) {
     if (taken.insert(name).second) continue;
-    for (size_t n = 1;; ++n) {
-      const std::string suffix = fmt::format("_{}", n);
+    for (size_t& n = copies[name];;) {
+      const std::string suffix = fmt::format("_{}", ++n);
       std::string candidate = name;
       truncate_utf8(candidate, kMaxNameBytes - suffix.size());
       candidate += suffix;
@@ -170,7 +173,8 @@ std::vector<std::string> make_io_names(const std::vector<std::string>& wanted) {
 }
 
 std::string write_io_names(const std::vector<MethodIoNames>& methods) {
-  std::string out = fmt::format("{{\"version\":{},\"methods\":{{", kVersion);
+  std::string out =
+      fmt::format(R"({{"version":{},"compiler":"{}","methods":{{)", kVersion, kCompiler);
   for (size_t i = 0; i < methods.size(); ++i) {
     if (i > 0) out += ',';
     append_json_string(out, methods[i].method);

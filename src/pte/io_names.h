@@ -1,8 +1,10 @@
 // Names of a program's inputs and outputs. The `.pte` format has no field for them, so they travel
 // in it as named data under `kIoNamesKey`, a JSON document:
 //
-//   {"version":1,"methods":{"forward":{"inputs":["x"],"outputs":["logits"]}}}
+//   {"version":1,"compiler":"layline 0.1.0",
+//    "methods":{"forward":{"inputs":["x"],"outputs":["logits"]}}}
 //
+// `version` is that of the document; `compiler` tells who wrote the program, and is not read back.
 // A method with dynamic sizes also has them, and the shapes of its inputs:
 //
 //   "symbols":[{"name":"s77","min":1,"max":8,"formula":""}],"input_shapes":[["s1","3"]]

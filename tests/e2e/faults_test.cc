@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,8 +44,8 @@ class Faults : public testing::Test {
   fs::path program() const { return base_ / "out" / "model.pte"; }
 
   /// Compiles in a process of its own, `prepared` as asked.
-  pid_t start(const std::function<void()>& prepare, const char* command = "compile") const {
-    const std::string model = fs::path(LAYLINE_TEST_DATA) / "mobile_block.pt2";
+  pid_t start(const std::function<void()>& prepare, const char* command = "compile",
+              const std::string& model = fs::path(LAYLINE_TEST_DATA) / "mobile_block.pt2") const {
     const std::string output = program(), errors = base_ / "stderr";
     const pid_t child = ::fork();
     if (child != 0) return child;
@@ -107,8 +109,68 @@ TEST_F(Faults, NoSpaceForTheFile) {
   EXPECT_NE(errors().find("model.pte"), std::string::npos) << errors();
 }
 
+/// In a child: from here on its own view of what is mounted. Exits with kNoMounts where a process
+/// may not have that.
+constexpr int kNoMounts = 126;
+void mount_tmpfs(const fs::path& folder, const std::string& options) {
+  const bool allowed = ::unshare(CLONE_NEWNS) == 0 || ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0;
+  if (!allowed || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount("tmpfs", folder.c_str(), "tmpfs", 0, options.c_str()) != 0)
+    ::_exit(kNoMounts);
+}
+
+TEST_F(Faults, FullDisk) {
+  const int status = wait(start([&] { mount_tmpfs(base_ / "out", "size=16k"); }));
+  if (status == kNoMounts) GTEST_SKIP() << "no process here may mount a small disk";
+  EXPECT_EQ(status, 1);
+  EXPECT_NE(errors().find("No space left"), std::string::npos) << errors();
+  EXPECT_NE(errors().find("model.pte"), std::string::npos) << errors();
+  expect_only_the_whole_program();
+}
+
+TEST_F(Faults, ReadOnlyDisk) {
+  const int status = wait(start([&] {
+    mount_tmpfs(base_ / "out", "");
+    if (::mount(nullptr, (base_ / "out").c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) != 0)
+      ::_exit(kNoMounts);
+  }));
+  if (status == kNoMounts) GTEST_SKIP() << "no process here may mount a disk read-only";
+  EXPECT_EQ(status, 1);
+  EXPECT_NE(errors().find("Read-only file system"), std::string::npos) << errors();
+  EXPECT_NE(errors().find("model.pte"), std::string::npos) << errors();
+  expect_only_the_whole_program();
+}
+
+/// The model is written over, or cut short, while it is compiled from where it lies: a program or
+/// one message, and never a crash.
+TEST_F(Faults, ModelChangesWhileItIsRead) {
+  const fs::path model = base_ / "model.pt2";
+  const std::string good = contents(fs::path(LAYLINE_TEST_DATA) / "mobile_block.pt2");
+  for (int round = 0; round < 24; ++round) {
+    std::ofstream(model, std::ios::binary) << good;
+    const pid_t child = start([] {}, "compile", model);
+    const auto moment = std::chrono::milliseconds(round / 2);
+    std::this_thread::sleep_for(moment);
+    if (round % 2 == 0) {
+      fs::resize_file(model, good.size() / 3);
+    } else {
+      std::fstream file(model, std::ios::binary | std::ios::in | std::ios::out);
+      const std::string other(97, static_cast<char>(round));
+      for (size_t at = 0; at + other.size() < good.size(); at += 2 * other.size()) {
+        file.seekp(static_cast<std::streamoff>(at));
+        file << other;
+      }
+    }
+    const int status = wait(child);
+    EXPECT_TRUE(status == 0 || status == 1) << status << " in round " << round << errors();
+    if (status == 1) {
+      EXPECT_EQ(errors().rfind("layline: ", 0), 0u) << errors();
+    }
+  }
+}
+
 TEST_F(Faults, NotEnoughMemory) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(LAYLINE_SANITIZED)
   GTEST_SKIP() << "the sanitizer reserves terabytes of address space";
 #endif
   // What the process takes before main(), in the libraries that it links, is not ours to refuse.

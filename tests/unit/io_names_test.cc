@@ -13,7 +13,8 @@ namespace {
 
 TEST(IoNames, TheDocumentIsAsDescribed) {
   EXPECT_EQ(write_io_names({{"forward", {"x"}, {"y", "aux"}}}),
-            R"({"version":1,"methods":{"forward":{"inputs":["x"],"outputs":["y","aux"]}}})");
+            R"({"version":1,"compiler":"layline )" LAYLINE_VERSION
+            R"(","methods":{"forward":{"inputs":["x"],"outputs":["y","aux"]}}})");
 }
 
 TEST(IoNames, ReadsWhatItWrites) {
@@ -61,6 +62,12 @@ TEST(IoNames, MakesNamesSafeAndUnique) {
             (std::vector<std::string>{"x", "x_2", "x_1", "x_3"}));
   EXPECT_EQ(make_io_names({"a/b", "a:b", "", ".."}),
             (std::vector<std::string>{"a_b", "a_b_1", "_", "_."}));
+}
+
+TEST(IoNames, OneNameForManyIsNoWork) {
+  // Quadratic, this would take minutes.
+  const std::vector<std::string> names = make_io_names(std::vector<std::string>(100'000, "x"));
+  EXPECT_EQ(names.back(), "x_99999");
 }
 
 TEST(IoNames, CutsLongNamesBetweenCharacters) {

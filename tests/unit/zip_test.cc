@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "frontend/pt2/archive.h"
-#include "zip_writer.h"
+#include "../zip_writer.h"
 
 namespace layline::pt2 {
 namespace {

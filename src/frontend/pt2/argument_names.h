@@ -18,10 +18,8 @@ void visit_names(T& held, const Visit& visit) {
     if (held.name) visit(*held.name);
   } else if constexpr (std::is_same_v<Plain, Argument>) {
     std::visit([&](auto& arm) { visit_names(arm, visit); }, held.value);
-  } else if constexpr (std::is_same_v<Plain, NamedArgument>) {
+  } else if constexpr (std::is_same_v<Plain, NamedArgument> || std::is_same_v<Plain, MemberArg>) {
     visit_names(held.arg, visit);
-  } else if constexpr (std::is_same_v<Plain, std::pair<std::string_view, Argument>>) {
-    visit_names(held.second, visit);
   } else if constexpr (!std::is_same_v<Plain, std::vector<bool>> &&
                        requires(Plain list) { list.push_back(list.front()); }) {
     for (auto& item : held) visit_names(item, visit);

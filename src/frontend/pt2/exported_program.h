@@ -140,7 +140,7 @@ struct GraphArg {
   std::string_view name;
   std::shared_ptr<const Graph> graph;
 };
-struct Argument;
+struct MemberArg;
 
 /// One value given to or returned by a node. `as_optional_tensor` is read as TensorArg or NoneArg;
 /// a token, which only signatures use, has its own arm.
@@ -151,8 +151,7 @@ struct Argument {
                SymBoolArg, std::vector<SymBoolArg>, SymFloatArg, std::vector<SymFloatArg>,
                TorchDType, MemoryFormat, Layout, Device, GraphArg, OperatorArg, CustomObjArg,
                ComplexArg, std::vector<std::vector<TensorArg>>, std::vector<std::vector<int64_t>>,
-               std::vector<std::vector<double>>, std::vector<std::pair<std::string_view, Argument>>,
-               TokenArg>
+               std::vector<std::vector<double>>, std::vector<MemberArg>, TokenArg>
       value;
 
   /// `arg.as<int64_t>()` is null unless that arm is held.
@@ -161,6 +160,12 @@ struct Argument {
     return std::get_if<T>(&value);
   }
   bool is_none() const { return std::holds_alternative<NoneArg>(value); }
+};
+
+/// One member of a dictionary.
+struct MemberArg {
+  std::string_view key;
+  Argument arg;
 };
 
 /// The schema's name of the arm held, such as "as_sym_ints".

@@ -127,9 +127,9 @@ Argument read_subgraph(const JsonCursor& json, SchemaReader& reader) {
 }
 
 Argument read_dictionary(const JsonCursor& json, SchemaReader& reader) {
-  std::vector<std::pair<std::string_view, Argument>> result;
+  std::vector<MemberArg> result;
   json.each_member([&](std::string_view key, const JsonCursor& value) {
-    result.emplace_back(key, reader.argument(value));
+    result.push_back({key, reader.argument(value)});
   });
   return {std::move(result)};
 }

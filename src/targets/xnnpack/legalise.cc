@@ -97,6 +97,12 @@ Value* reciprocal(const Builder& build, const Node& node) {
   return build.binary(Op::div, scalar(build, x, 1), x);
 }
 
+/// Whether ones of this shape may be written into the program, which has no other use for them.
+bool are_few(DType dtype, const Shape& ones) {
+  constexpr size_t kMostBytes = size_t{64} << 20;
+  return is_static(ones) && byte_count({dtype, ones}) <= kMostBytes;
+}
+
 /// Multiplication by ones broadcasts both ways; XNNPACK has no broadcast of its own.
 Value* expand(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
@@ -108,7 +114,7 @@ Value* expand(const Builder& build, const Node& node) {
     // Without views, in which several dynamic sizes may meet.
     Shape ones;
     for (size_t a = 0; a < to.size(); ++a) ones.push_back(from[a] == to[a] ? Dim(1) : to[a]);
-    if (!is_static(ones)) return nullptr;
+    if (!are_few(x->dtype(), ones)) return nullptr;
     return build.binary(Op::mul, x, build.constant(filled(x->dtype(), ones, 1)));
   }
   // Neighbouring axes of one kind are one axis, so that six are enough.
@@ -126,7 +132,7 @@ Value* expand(const Builder& build, const Node& node) {
     (expanded ? ones : operand).back() = result.back();
     previous_expanded = expanded;
   }
-  if (!is_static(ones)) return nullptr;
+  if (!are_few(x->dtype(), ones)) return nullptr;
   Value* y =
       build.binary(Op::mul, build.view(x, operand), build.constant(filled(x->dtype(), ones, 1)));
   return build.view(y, to);

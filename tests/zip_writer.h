@@ -2,13 +2,14 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 namespace layline {
 
@@ -87,16 +88,25 @@ class ZipWriter {
   size_t entries_ = 0;
 };
 
+/// A file in memory, which is gone with this object.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(const std::string& contents)
-      : path_(fmt::format("{}zip_{}.pt2", testing::TempDir(), ::getpid())) {
-    std::ofstream(path_, std::ios::binary) << contents;
+  explicit TemporaryFile(std::string_view contents)
+      : descriptor_(::memfd_create("layline", MFD_CLOEXEC)),
+        path_(fmt::format("/proc/self/fd/{}", descriptor_)) {
+    while (!contents.empty()) {
+      const ssize_t written = ::write(descriptor_, contents.data(), contents.size());
+      if (written <= 0) throw std::system_error(errno, std::generic_category(), "write");
+      contents.remove_prefix(static_cast<size_t>(written));
+    }
   }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() { ::close(descriptor_); }
   const std::string& path() const { return path_; }
 
  private:
+  int descriptor_;
   std::string path_;
 };
 

@@ -1,0 +1,38 @@
+// The runtime's weights cache, which keeps packed weights by their key for all programs of a
+// process, and frees what was packed: every fixture with it on, in one process.
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/backend/options.h>
+#include <gtest/gtest.h>
+
+#include "compiler/compile.h"
+#include "fixture.h"
+
+namespace layline {
+namespace {
+
+namespace et = executorch::runtime;
+
+et::Error use_weights_cache(bool on) {
+  et::BackendOptions<1> options;
+  const et::Error error = options.set_option("weight_cache_enabled", on);
+  return error == et::Error::Ok ? et::set_option("XnnpackBackend", options.view()) : error;
+}
+
+TEST(WeightsCache, EveryFixtureMatchesTorch) {
+  ASSERT_EQ(use_weights_cache(true), et::Error::Ok);
+  for (const std::string& fixture : all_fixtures()) {
+    SCOPED_TRACE(fixture);
+    const std::filesystem::path base = std::filesystem::path(LAYLINE_TEST_DATA) / fixture;
+    const Compiled compiled = compile(base.string() + ".pt2", {});
+    Tolerance tolerance{fixture.starts_with("half_") ? 5e-3 : 1e-5};
+    if (fixture.starts_with("quantised_")) tolerance = {0.02, 1};
+    for (const pte::Method& method : compiled.program.methods) {
+      const bool lone = compiled.program.methods.size() == 1;
+      expect_outputs(compiled.program, method.name, lone ? base : base / method.name, tolerance);
+    }
+  }
+  EXPECT_EQ(use_weights_cache(false), et::Error::Ok);
+}
+
+}  // namespace
+}  // namespace layline
