@@ -14,6 +14,10 @@ Shape logical_shape(const Shape& stored, const std::vector<int>& dim_order);
 /// the input, the axis and the remedy.
 void check_bounded(const Graph& graph);
 
+/// A .pte stores sizes in 31 bits, and all that a graph computes must have its place in 63:
+/// UserError that names the value.
+void check_representable(const Graph& graph);
+
 /// UserError that names the input if any size of the graph is dynamic.
 void check_static(const Graph& graph);
 

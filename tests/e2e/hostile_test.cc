@@ -130,6 +130,19 @@ TEST_F(Hostile, SizesThatOverflow) {
                  "output \"y\" %x60\n"));
 }
 
+TEST_F(Hostile, AxesThatNoProgramCanHave) {
+  refuses(graph("input \"x\" %x : f32[3000000000]\n%y = neg(%x)\noutput \"y\" %y\n"),
+          "`x` has an axis of 3000000000 elements");
+  refuses(graph("input \"x\" %x0 : f32[2000000000,1000000000]\n" +
+                repeated(4,
+                         [](int i) {
+                           return fmt::format("%x{} = {}(%x{})", i + 1, i % 2 == 0 ? "neg" : "abs",
+                                              i);
+                         }) +
+                "output \"y\" %x4\n"),
+          "2^63 bytes");
+}
+
 TEST_F(Hostile, ConstantsLargerThanMemory) {
   for (const char* size : {"100000000", "1000000000", "1000000000000", "4611686018427387903"}) {
     survives(

@@ -30,11 +30,3 @@ inline void require(bool holds, const char* law) {
 }
 
 }  // namespace layline::fuzz
-
-extern "C" inline int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  try {
-    layline::fuzz::run(std::as_bytes(std::span(data, size)));
-  } catch (const layline::UserError&) {
-  }
-  return 0;
-}

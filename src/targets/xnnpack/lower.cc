@@ -268,6 +268,7 @@ pte::MethodIoNames io_names(const Graph& graph) {
 }  // namespace
 
 pte::Program lower(const std::vector<Graph>& graphs, Report& report, bool delegate) {
+  for (const Graph& graph : graphs) check_representable(graph);
   pte::Program program;
   ConstantPool constants;
   const StatePlan states(graphs, program);
