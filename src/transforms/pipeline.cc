@@ -33,6 +33,7 @@ constexpr std::array kPasses = {
     Pass{"fold_scale", "multiplies numbers into the weights that they scale", fold_scale},
     Pass{"fuse_pad", "lets convolutions and pools pad", fuse_pad},
     Pass{"legalise", "rewrites what the target cannot run as it stands", legalise},
+    Pass{"slice_quantised", "cuts integers before they are dequantised", slice_quantised},
     Pass{"fuse_clamp", "lets ops clamp their results", fuse_clamp},
     Pass{"unfold_convs", "makes convolutions of pointwise ones, where those are faster",
          unfold_convs},
@@ -62,11 +63,11 @@ constexpr size_t kMerge[] = {place_of("merge_linears")};
 constexpr size_t kPlace[] = {place_of("place_layouts")};
 constexpr size_t kFusePad[] = {place_of("fuse_pad")};
 constexpr size_t kLegalise[] = {place_of("legalise")};
-constexpr size_t kFuseClamp[] = {place_of("fuse_clamp")};
+constexpr size_t kFuse[] = {place_of("slice_quantised"), place_of("fuse_clamp")};
 constexpr size_t kUnfold[] = {place_of("unfold_convs")};
-constexpr Group kSchedule[] = {kRecognise, kFold,     kDynamic, kFold,      kMerge,  kFold,
-                               kPlace,     kFold,     kFusePad, kLegalise,  kFold,   kPlace,
-                               kFold,      kLegalise, kFold,    kFuseClamp, kUnfold, kLegalise};
+constexpr Group kSchedule[] = {kRecognise, kFold,     kDynamic, kFold,     kMerge,  kFold,
+                               kPlace,     kFold,     kFusePad, kLegalise, kFold,   kPlace,
+                               kFold,      kLegalise, kFold,    kFuse,     kUnfold, kLegalise};
 
 // Rounds are few in practice; the limit is for graphs that are simplified one op a round.
 constexpr int kMostRounds = 16;

@@ -7,7 +7,8 @@ NAME.VARIANT.executorch.pte (baseline.py writes it; left out where it is missing
 inputs, each program run by the stock runtime:
 
 - how often the greatest output is that of torch's own quantised graph;
-- of scales that are fixed: the mean difference from torch, in steps of the output's scale;
+- of scales that are fixed: the mean difference from torch, in steps of the output's scale, or of
+  1/255 of torch's range where the output is not quantised;
 - of scales that are chosen at run time: the mean error against the float model, relative to its mean
   output, beside the error of torch's quantised graph. (Kernels choose a scale for each row or image,
   torch one for the whole tensor, so the two differ by design.)
@@ -73,7 +74,7 @@ def runtime_model(file):
 
 
 def output_steps(file):
-    """The scale with which each output was quantised at last, or nothing where one was not."""
+    """The scale with which each output was quantised at last; none for one that was not."""
     program = torch.export.load(file)
     nodes = {node.name: node for node in program.graph.nodes}
     moves = ("view", "reshape", "flatten", "permute", "transpose", "squeeze", "unsqueeze")
@@ -83,8 +84,8 @@ def output_steps(file):
         while node.op == "call_function" and str(node.target).split(".")[1] in moves:
             node = node.args[0]
         if "dequantize_per_tensor.default" not in str(node.target):
-            return None
-        steps.append(node.args[1])
+            node = None
+        steps.append(node.args[1] if node else None)
     return steps
 
 
@@ -98,6 +99,10 @@ def random_inputs(examples, generator):
             order = torch.randperm(x.numel(), generator=generator)
             inputs.append(x.flatten()[order].reshape(x.shape))
     return inputs
+
+
+def span(value):
+    return (value.max() - value.min()).item()
 
 
 def mean_difference(actual, expected, units):
@@ -116,7 +121,10 @@ def agreement(models, steps, has_float, examples, count):
             results = {side: run(inputs) for side, run in models.items()}
         expected = results["torch"]
         base = results["float"] if has_float else expected
-        units = steps or [value.abs().mean().item() for value in base]
+        if steps:
+            units = [step or span(value) / 255 for step, value in zip(steps, expected)]
+        else:
+            units = [value.abs().mean().item() for value in base]
         for side, result in results.items():
             same[side] += int(result[0].argmax() == expected[0].argmax())
             off[side] += mean_difference(result, expected if steps else base, units) / count

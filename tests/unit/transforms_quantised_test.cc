@@ -249,6 +249,20 @@ TEST(QuantiseDynamically, AConvOfOnePixelIsALinear) {
   EXPECT_EQ(m.count(Op::linear), 1);
 }
 
+TEST(SliceQuantised, WhatIsOnlyCutIsCutFromIntegers) {
+  for (const bool read_whole : {false, true}) {
+    Quantised m;
+    Value* x = m.round_trip(m.input({2, 6}));
+    m.output(m.add(Op::tanh, {m.slice(x, 1, 0, 2)}));
+    m.output(m.round_trip(m.slice(x, 1, 2, 4), 0.07f));  // to another scale
+    if (read_whole) m.output(m.add(Op::tanh, {x}));
+    m.run({"slice_quantised"});
+    EXPECT_EQ(m.quantised_ops(), read_whole ? 0 : 2);
+    EXPECT_EQ(m.count(Op::slice), 2);
+    EXPECT_EQ(m.count(Op::dequantize), read_whole ? 2 : 3);
+  }
+}
+
 // Products on one value become one, and every row of the weights keeps its scale.
 TEST(MergeQuantisedLinears, ScalesStandOneAfterTheOther) {
   Quantised m;
