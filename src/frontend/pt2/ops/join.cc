@@ -47,7 +47,8 @@ void stack_along(Call& call, int64_t axis, size_t rank) {
     while (shape.size() < rank) shape.insert(shape.begin(), Dim(1));
     part = call.view(part, shape);
   }
-  call.result(call.concat(std::move(parts), std::min(axis, parts[0]->type().rank() - 1)));
+  axis = std::min(axis, parts[0]->type().rank() - 1);
+  call.result(call.concat(std::move(parts), axis));
 }
 
 /// Vectors are columns.
