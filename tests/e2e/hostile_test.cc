@@ -22,7 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr rlim_t kSeconds = 60;  // of processor time; what is refused takes none
-constexpr rlim_t kBytes = rlim_t{4} << 30;
 constexpr size_t kMostAdded = size_t{80} << 20;  // to a program, of what the model does not hold
 
 class Hostile : public testing::Test {
@@ -43,8 +42,8 @@ class Hostile : public testing::Test {
       ::dup2(to, STDERR_FILENO);
       ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);
       limit(RLIMIT_CPU, kSeconds);
-#if !defined(LAYLINE_SANITIZED)
-      limit(RLIMIT_AS, kBytes);  // the sanitizer reserves terabytes
+#if !defined(LAYLINE_SANITIZED)  // the sanitizer reserves terabytes
+      limit(RLIMIT_AS, rlim_t{4} << 30);
 #endif
       ::execl(LAYLINE_BINARY, LAYLINE_BINARY, "compile", file.c_str(), "-o", output.c_str(),
               "--target", target.c_str(), nullptr);
