@@ -21,6 +21,7 @@ struct BenchArguments {
   std::string method = "forward";
   unsigned threads = 0;
   size_t iterations = 0;
+  bool per_op = false;
   bool json = false;
 };
 
@@ -65,7 +66,50 @@ std::string report_json(const BenchReport& report, unsigned threads) {
          "\n";
 }
 
+std::string op_table(const std::string& name, const OpReport& report) {
+  double named_ms = 0;
+  for (const OpTime& op : report.ops) named_ms += op.ms;
+  std::string text = fmt::format(
+      "{}: {:.3f} ms, the mean of {} executions that were watched\n{:>9} {:>6} {:>6}  {}\n", name,
+      report.total_ms, report.iterations, "ms", "share", "calls", "op");
+  auto row = [&](double ms, const std::string& calls, std::string_view op) {
+    text +=
+        fmt::format("{:>9.3f} {:>5.1f}% {:>6}  {}\n", ms, 100 * ms / report.total_ms, calls, op);
+  };
+  for (const OpTime& op : report.ops) row(op.ms, std::to_string(op.calls), op.op);
+  row(std::max(report.total_ms - named_ms, 0.0), "",
+      "outside of ops: dispatch, entering delegates");
+  return text;
+}
+
+json::Text op_json(const OpTime& op) {
+  return json::object({{"op", json::string(op.op)},
+                       {"calls", json::number(static_cast<int64_t>(op.calls))},
+                       {"ms", json::number(op.ms, 4)}});
+}
+
+void run_per_op(const BenchArguments& arguments, const BenchOptions& options) {
+  std::string text;
+  std::vector<json::Text> programs;
+  for (const std::string& path : arguments.programs) {
+    const ProgramSource source(path);
+    const OpReport report =
+        time_ops([&](OpTimer* timer) { return source.load(arguments.method, timer); }, options);
+    text += op_table(path, report);
+    programs.push_back(
+        json::object({{"program", json::string(path)},
+                      {"iterations", json::number(static_cast<int64_t>(report.iterations))},
+                      {"total_ms", json::number(report.total_ms, 4)},
+                      {"ops", json::list_of(report.ops, op_json)}}));
+  }
+  write_stdout(arguments.json ? json::object({{"programs", json::list(programs)}}) + "\n" : text);
+}
+
 void run_bench(const BenchArguments& arguments) {
+  BenchOptions options;
+  options.threads = arguments.threads;
+  options.iterations = arguments.iterations;
+  if (arguments.per_op) return run_per_op(arguments, options);
   std::vector<BenchSubject> subjects;
   for (const std::string& path : arguments.programs) {
     // Models are compiled here, once, so that load_ms is the time to load and nothing else.
@@ -73,9 +117,6 @@ void run_bench(const BenchArguments& arguments) {
     subjects.push_back(
         {path, [source, method = arguments.method] { return source->load(method); }});
   }
-  BenchOptions options;
-  options.threads = arguments.threads;
-  options.iterations = arguments.iterations;
   const BenchReport report = bench(subjects, options);
   write_stdout(arguments.json ? report_json(report, arguments.threads) : table(report));
 }
@@ -102,6 +143,8 @@ void add_bench_command(CLI::App& app) {
                    "Timed runs of each program; without it, about two seconds of them")
       ->option_text("N")
       ->check(CLI::Range(size_t{1}, kMaxIterations));
+  command->add_flag("--per-op", arguments->per_op,
+                    "Tell where the time of each program goes, op by op");
   command->add_flag("--json", arguments->json, "Print JSON instead of a table");
   command->footer(
       "Programs run by turns on the same random inputs, so that what disturbs the machine\n"

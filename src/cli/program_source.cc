@@ -31,9 +31,9 @@ ProgramSource::ProgramSource(std::string path) : path_(std::move(path)) {
   compiled_ = sink.take();
 }
 
-LoadedProgram ProgramSource::load(const std::string& method) const {
-  if (!compiled_) return LoadedProgram::from_file(path_, {method});
-  return LoadedProgram::from_bytes(*compiled_, path_, {method});
+LoadedProgram ProgramSource::load(const std::string& method, OpTimer* timer) const {
+  if (!compiled_) return LoadedProgram::from_file(path_, {method}, timer);
+  return LoadedProgram::from_bytes(*compiled_, path_, {method}, timer);
 }
 
 }  // namespace layline

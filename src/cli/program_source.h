@@ -18,7 +18,7 @@ class ProgramSource {
   /// Compiles `path` unless it is a program already.
   explicit ProgramSource(std::string path);
 
-  LoadedProgram load(const std::string& method) const;
+  LoadedProgram load(const std::string& method, OpTimer* timer = nullptr) const;
 
  private:
   std::string path_;

@@ -1,7 +1,6 @@
 #include "runtime/bench.h"
 
 #include <fmt/format.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -88,7 +87,7 @@ void start_runtime(const BenchSubject& subject, uint64_t seed) {
     program.set_inputs(random_inputs(program.inputs(), seed));
     program.execute();
   }
-  malloc_trim(0);  // else the next program would seem to need less memory
+  return_free_memory();  // else the next program would seem to need less memory
 }
 
 Contestant prepare(const BenchSubject& subject, uint64_t seed, uint64_t& process_peak) {
@@ -136,6 +135,26 @@ double speedup_over(const Contestant& first, const Contestant& other) {
 }
 
 }  // namespace
+
+OpReport time_ops(const std::function<LoadedProgram(OpTimer*)>& load, const BenchOptions& options) {
+  constexpr size_t kDefaultIterations = 20;
+  set_threads(options.threads);
+  OpTimer timer;
+  LoadedProgram program = load(&timer);
+  program.set_inputs(random_inputs(program.inputs(), options.seed));
+  program.execute();
+  timer.clear();
+  OpReport report;
+  report.iterations = options.iterations > 0 ? options.iterations : kDefaultIterations;
+  const auto runs = static_cast<double>(report.iterations);
+  for (size_t i = 0; i < report.iterations; ++i) report.total_ms += time_execution(program) / runs;
+  report.ops = timer.ops();
+  for (OpTime& op : report.ops) {
+    op.calls /= report.iterations;
+    op.ms /= runs;
+  }
+  return report;
+}
 
 Latency summarise(std::vector<double> times_ms) {
   LAYLINE_ASSERT(!times_ms.empty(), "no times to summarise");

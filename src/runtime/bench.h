@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/op_times.h"
 #include "runtime/program.h"
 
 namespace layline {
@@ -53,6 +54,17 @@ struct BenchReport {
 /// takes over a second and stderr is a terminal, progress is shown there. No LoadedProgram may
 /// exist (see set_threads).
 BenchReport bench(const std::vector<BenchSubject>& subjects, const BenchOptions& options);
+
+/// Where the time of one program goes.
+struct OpReport {
+  std::vector<OpTime> ops;  ///< of one execution, the mean; the slowest first
+  double total_ms = 0;      ///< with what has no name: dispatch, and entering delegates
+  size_t iterations = 0;
+};
+
+/// Executes a program that `load` has given the timer to, on random inputs, after once that does
+/// not count. Timing ops makes a program slower: compare latencies with bench.
+OpReport time_ops(const std::function<LoadedProgram(OpTimer*)>& load, const BenchOptions& options);
 
 /// Statistics of at least one time.
 Latency summarise(std::vector<double> times_ms);

@@ -18,6 +18,7 @@
 #include "runtime/aligned_buffer.h"
 #include "runtime/dim_order.h"
 #include "runtime/dynamic_sizes.h"
+#include "runtime/op_times.h"
 #include "runtime/runtime_log.h"
 #include "runtime/thread_scope.h"
 
@@ -150,8 +151,12 @@ class LoadedProgram::Impl {
  public:
   enum class Source { file, memory };
 
-  Impl(std::span<const std::byte> bytes, std::string name, Source source, const Methods& methods)
-      : name_(std::move(name)), source_(source), loader_(bytes.data(), bytes.size()) {
+  Impl(std::span<const std::byte> bytes, std::string name, Source source, const Methods& methods,
+       OpTimer* timer)
+      : name_(std::move(name)),
+        source_(source),
+        timer_(timer),
+        loader_(bytes.data(), bytes.size()) {
     LAYLINE_ASSERT(!methods.empty(), "no method to load");
     capture_runtime_log();
     const ThreadScope threads;
@@ -321,7 +326,8 @@ class LoadedProgram::Impl {
 
   void load_method(const std::string& method) {
     current_->memory_manager.emplace(&method_allocator_, &*arena_allocator_, &kernel_allocator_);
-    auto loaded = program_->load_method(method.c_str(), &*current_->memory_manager);
+    auto loaded = program_->load_method(method.c_str(), &*current_->memory_manager,
+                                        timer_ == nullptr ? nullptr : timer_->tracer());
     check(loaded.error(), "load `{}`", method);
     current_->method.emplace(std::move(loaded.get()));
   }
@@ -453,6 +459,7 @@ class LoadedProgram::Impl {
   // In the order of their dependence: the method goes first, the program's bytes last.
   std::string name_;
   Source source_;
+  OpTimer* timer_;
   std::shared_ptr<const MappedFile> file_;
   AlignedBuffer copy_;
   ThreadPoolUse thread_pool_use_;
@@ -472,19 +479,20 @@ LoadedProgram::LoadedProgram(LoadedProgram&&) noexcept = default;
 LoadedProgram& LoadedProgram::operator=(LoadedProgram&&) noexcept = default;
 LoadedProgram::~LoadedProgram() = default;
 
-LoadedProgram LoadedProgram::from_file(const std::string& path, const Methods& methods) {
+LoadedProgram LoadedProgram::from_file(const std::string& path, const Methods& methods,
+                                       OpTimer* timer) {
   std::shared_ptr<const MappedFile> file = MappedFile::open(path);
-  auto impl = std::make_unique<Impl>(file->bytes(), path, Impl::Source::file, methods);
+  auto impl = std::make_unique<Impl>(file->bytes(), path, Impl::Source::file, methods, timer);
   impl->keep(std::move(file));
   return LoadedProgram(std::move(impl));
 }
 
 LoadedProgram LoadedProgram::from_bytes(std::span<const std::byte> bytes, std::string_view name,
-                                        const Methods& methods) {
+                                        const Methods& methods, OpTimer* timer) {
   AlignedBuffer copy(bytes.size());
   std::copy(bytes.begin(), bytes.end(), copy.data());
   auto impl =
-      std::make_unique<Impl>(copy.bytes(), std::string(name), Impl::Source::memory, methods);
+      std::make_unique<Impl>(copy.bytes(), std::string(name), Impl::Source::memory, methods, timer);
   impl->keep(std::move(copy));
   return LoadedProgram(std::move(impl));
 }

@@ -46,12 +46,16 @@ std::string describe(const IoInfo& io);
 /// first values. They share one memory, so a state that several have is one.
 using Methods = std::vector<std::string>;
 
+class OpTimer;
+
 class LoadedProgram {
  public:
-  static LoadedProgram from_file(const std::string& path, const Methods& methods = {"forward"});
+  /// With a timer, every execution tells it how long each op took.
+  static LoadedProgram from_file(const std::string& path, const Methods& methods = {"forward"},
+                                 OpTimer* timer = nullptr);
   /// Copies the bytes. `name` stands for the program in messages.
   static LoadedProgram from_bytes(std::span<const std::byte> bytes, std::string_view name,
-                                  const Methods& methods = {"forward"});
+                                  const Methods& methods = {"forward"}, OpTimer* timer = nullptr);
 
   LoadedProgram(LoadedProgram&&) noexcept;
   LoadedProgram& operator=(LoadedProgram&&) noexcept;

@@ -1,9 +1,15 @@
 #include "runtime/resident_memory.h"
 
+#include <malloc.h>
+
 #include <charconv>
 #include <fstream>
 #include <string>
 #include <string_view>
+
+// jemalloc's, where it is linked (cmake/Allocator.cmake).
+extern "C" int mallctl(const char* name, void* old, size_t* old_size, void* fresh,
+                       size_t fresh_size) __attribute__((weak));
 
 namespace layline {
 namespace {
@@ -32,6 +38,14 @@ bool reset_peak_resident() {
   std::ofstream clear_refs("/proc/self/clear_refs");
   clear_refs << "5" << std::flush;  // proc(5): resets the peak resident set size
   return clear_refs.good();
+}
+
+void return_free_memory() {
+  // 4096 stands for all arenas.
+  if (mallctl != nullptr)
+    mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0);
+  else
+    malloc_trim(0);
 }
 
 }  // namespace layline

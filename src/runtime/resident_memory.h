@@ -14,4 +14,7 @@ uint64_t peak_resident_bytes();
 /// Starts the peak anew from what is resident now. False if the system does not allow it.
 bool reset_peak_resident();
 
+/// Gives memory that is free back to the system, as far as the allocator can.
+void return_free_memory();
+
 }  // namespace layline

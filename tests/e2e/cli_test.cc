@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include "base/npy.h"
@@ -107,7 +108,7 @@ TEST_F(CliTest, HelpTeaches) {
   expect_success("--help", {"compile", "run", "bench", "Example"});
   expect_success("compile --help", {"MODEL", "--report", "--emit", "import", "fold", "Example"});
   expect_success("run --help", {"PROGRAM", "NAME=FILE.npy", "--output-dir", "Example"});
-  expect_success("bench --help", {"PROGRAM", "--iterations", "--json", "Example"});
+  expect_success("bench --help", {"PROGRAM", "--iterations", "--per-op", "--json", "Example"});
 }
 
 TEST_F(CliTest, Version) { expect_success("--version", {"layline " LAYLINE_VERSION}); }
@@ -415,6 +416,29 @@ TEST_F(CliTest, BenchComparesPrograms) {
   EXPECT_LE(double(second["latency_ms"]["min"]), double(second["latency_ms"]["median"]));
   EXPECT_LE(double(second["latency_ms"]["median"]), double(second["latency_ms"]["p90"]));
   EXPECT_GT(double(second["speedup"]), 0);
+}
+
+TEST_F(CliTest, BenchTellsWhereTheTimeGoes) {
+  const std::string model = fixture("residual_net");
+  expect_success("bench --per-op --threads 1 " + model, {"Convolution (NHWC, F32)", "share"});
+
+  // Without the delegate, the same model is all kernels of the runtime.
+  ASSERT_EQ(layline("compile " + model + " --disable delegate -o portable.pte").status, 0);
+  const Outcome outcome =
+      layline("bench --per-op --threads 1 --json --iterations 3 portable.pte " + model);
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  simdjson::dom::parser parser;
+  const simdjson::dom::element report = parser.parse(outcome.out);
+  auto kernels = [&](size_t program) {
+    std::map<std::string, int64_t> calls;
+    for (const simdjson::dom::element op : report["programs"].at(program)["ops"])
+      calls[std::string(std::string_view(op["op"]))] = int64_t(op["calls"]);
+    return calls;
+  };
+  EXPECT_GT(kernels(0)["convolution.out"], 0);
+  EXPECT_EQ(kernels(0).count("Convolution (NHWC, F32) IGEMM"), 0u);
+  EXPECT_GT(kernels(1)["Convolution (NHWC, F32) IGEMM"], 0);
+  EXPECT_EQ(kernels(1).count("convolution.out"), 0u);
 }
 
 }  // namespace
