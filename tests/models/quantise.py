@@ -23,17 +23,21 @@ def pt2e(model, inputs, is_dynamic, calibration=()):
 
 
 def int4(model, group=32):
-    """torchao: linears with 4-bit weights in groups, or with one scale for each output where `group` is
-    0, activations of 8 bits chosen when it runs."""
+    """torchao: linears with 4-bit weights in groups, or with one scale for each output where `group`
+    is 0 or does not divide the inputs; activations of 8 bits chosen when it runs."""
     from torchao.quantization import Int8DynamicActivationIntxWeightConfig
     from torchao.quantization.granularity import PerAxis, PerGroup
 
-    return _torchao(
-        model,
-        Int8DynamicActivationIntxWeightConfig(
-            weight_dtype=torch.int4, weight_granularity=PerGroup(group) if group else PerAxis(0)
-        ),
-    )
+    def divides(linear):
+        return group > 0 and linear.in_features % group == 0
+
+    def config(granularity):
+        return Int8DynamicActivationIntxWeightConfig(
+            weight_dtype=torch.int4, weight_granularity=granularity
+        )
+
+    _torchao(model, config(PerGroup(group or 1)), divides)
+    return _torchao(model, config(PerAxis(0)), lambda linear: not divides(linear))
 
 
 def int8_weights(model):
@@ -44,9 +48,12 @@ def int8_weights(model):
     return _torchao(model, IntxWeightOnlyConfig(torch.int8, PerAxis(0)))
 
 
-def _torchao(model, config):
+def _torchao(model, config, applies=lambda linear: True):
     from torchao.quantization import quantize_
     from torchao.utils import unwrap_tensor_subclass
 
-    quantize_(model, config)
+    def is_chosen(module, name):
+        return type(module) is torch.nn.Linear and applies(module)
+
+    quantize_(model, config, is_chosen)
     return unwrap_tensor_subclass(model)
