@@ -163,13 +163,18 @@ def make(name):
     return quantised(model, inputs, activations), inputs
 
 
+def drop_traces(model):
+    """Where each op stands in the source would be most of the file."""
+    for module in model.modules():
+        for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
+            node.meta.pop("stack_trace", None)
+
+
 def main():
     directory = Path(sys.argv[2])
     for name in sys.argv[3:] or names():
         model, inputs = make(name)
-        for module in model.modules():  # where each op stands in the source would be most of the file
-            for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
-                node.meta.pop("stack_trace", None)
+        drop_traces(model)
         export.save(directory / name, model, inputs, samples=False)
         print(name, flush=True)
 
