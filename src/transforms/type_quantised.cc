@@ -116,8 +116,9 @@ std::vector<Value*> quantised_operands(const Node& node) {
   return operands;
 }
 
-/// Whether the op's kernels give the result any scale, or that of their operand only.
-enum class Rescales { no, yes, never };
+/// Whether the op's kernels give the result any scale, or that of their operand only; `apart`: that
+/// of their operand, which holds the result exactly, so that it can be rounded to another after.
+enum class Rescales { no, yes, apart, never };
 
 Rescales rescales(const Node& node) {
   switch (node.op()) {
@@ -135,6 +136,7 @@ Rescales rescales(const Node& node) {
     case Op::max_pool:
     case Op::reduce_max:
     case Op::reduce_min:
+      return Rescales::apart;
     case Op::slice:
     case Op::concat:
     case Op::pad:
@@ -172,6 +174,11 @@ Value* typed(const Builder& build, const Node& node, const QuantisationRef& quan
   if (operands.empty()) return nullptr;
   const bool movement = info(node.op()).op_class == OpClass::movement;
   if (rescales(node) == Rescales::no && !same_scale(operands, quantisation)) return nullptr;
+  const QuantisationRef& operands_own = operands[0]->type().quantisation;
+  if (rescales(node) == Rescales::apart && operands_own != quantisation) {
+    Value* y = build.add(Op::dequantize, {typed(build, node, operands_own, bounds)});
+    return build.add(Op::quantize, {y}, QuantisationAttrs{quantisation});
+  }
   if (!pads_exactly(node, *quantisation)) return nullptr;
   Attributes attributes = node.attributes();
   if (!movement) *quantisation_of(attributes) = quantisation;

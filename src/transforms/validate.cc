@@ -81,7 +81,7 @@ bool agree(double expected, double actual, double tolerance) {
 /// up a step apart.
 bool rounds(const Graph& graph) {
   for (const Node* node : graph)
-    if (node->is(Op::quantize_by) || is_dynamic(node->attributes()) ||
+    if (node->is(Op::round) || node->is(Op::quantize_by) || is_dynamic(node->attributes()) ||
         (node->result()->type().quantisation && !node->is(Op::constant)))
       return true;
   return false;

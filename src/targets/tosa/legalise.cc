@@ -1,5 +1,6 @@
 #include "targets/tosa/legalise.h"
 
+#include "ir/tensor.h"
 #include "targets/rewrites/formulas.h"
 #include "targets/rewrites/legalise.h"
 #include "targets/rewrites/movement.h"
@@ -32,9 +33,30 @@ Value* softmax(const Builder& build, const Node& node) {
   return build.binary(Op::mul, e, build.add(Op::reciprocal, {sum}));
 }
 
+/// Of quantised numbers, sums over a window that ends at each place: a convolution with ones, which
+/// runs on integers and rounds once.
+Value* quantised_cumsum(const Builder& build, Value* x, size_t axis) {
+  const Shape& shape = x->shape();
+  const auto outer = product(std::span(shape).first(axis)),
+             inner = product(std::span(shape).subspan(axis + 1));
+  const int64_t length = shape[axis].value();
+  Tensor ones({DType::i8, {1, Dim(length), 1, 1}, per_tensor(DType::i8, 1, 0)});
+  for (int64_t i = 0; i < length; ++i) ones.set_int(i, 1);
+  ConvAttrs attrs;
+  attrs.stride = attrs.dilation = {1, 1};
+  attrs.low = {length - 1, 0};
+  attrs.high = {0, 0};
+  Value* image = build.view(x, {outer, shape[axis], inner, 1});
+  Value* weight = build.add(Op::dequantize, {build.constant(ones)});
+  return build.view(build.add(Op::conv, {image, weight}, std::move(attrs)), shape);
+}
+
 /// After step s every element is the sum of the 2^s before and at it (Hillis & Steele).
 Value* cumsum(const Builder& build, const Node& node) {
   const int64_t axis = node.attrs<AxisAttrs>().axis;
+  const Node* source = node.operand(0)->def();
+  if (source && source->is(Op::dequantize))
+    return quantised_cumsum(build, node.operand(0), static_cast<size_t>(axis));
   Value* x = build.convert(node.operand(0), node.result()->dtype());
   const Dim length = x->shape()[static_cast<size_t>(axis)];
   for (int64_t shift = 1; shift < length.value(); shift *= 2) {

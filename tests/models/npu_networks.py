@@ -1,0 +1,61 @@
+"""Exports whole networks that Arm's own quantiser made, for scripts/tosa-networks: 8-bit weights, and
+activations of 8 bits (NAME.tosa8) or of 16 (NAME.tosa16).
+
+    npu_networks.py PACKAGES OUTPUT_DIR [NAME | NAME.VARIANT]...
+
+PACKAGES is the folder of Arm's serializer, which its quantiser imports. Weights are random, and images
+of 64 x 64 pixels, because Arm's reference model is slow. What exists already is skipped.
+"""
+
+import sys
+from pathlib import Path
+
+import arm_packages
+
+arm_packages.use(sys.argv[1])
+
+import torch
+
+import export
+import npu
+import npu_quantised
+import zoo
+
+VARIANTS = {"tosa8": "quantised_tosa_", "tosa16": "quantised_tosa16_"}
+SIDE = 64
+SMALL = {"unet": (npu.UNet, (1, 3, SIDE, SIDE)), "lstm": (npu.Lstm, (1, 6, 8))}
+NAMES = """mobilenet_v2 resnet18 mobilenet_v3_small unet lstm deit_tiny_patch16_224 efficientnet_b0
+convnext_tiny""".split()
+
+
+def create(name):
+    export.seed(name)
+    if name in SMALL:
+        make, shape = SMALL[name]
+        return export.randomise(make()).eval(), (torch.randn(shape),)
+    if name in zoo.TIMM:
+        import timm
+
+        model = timm.create_model(name, pretrained=False, img_size=SIDE)
+    else:
+        model = zoo.create(name)
+    model = export.randomise(model)
+    inputs = (torch.randn(1, 3, SIDE, SIDE),)
+    return export.calibrate_norms(model, inputs), inputs
+
+
+def main():
+    directory = Path(sys.argv[2])
+    for name in sys.argv[3:] or [f"{name}.{variant}" for variant in VARIANTS for name in NAMES]:
+        base, variant = name.split(".")
+        if (directory / f"{name}.pt2").exists():
+            continue
+        model, inputs = create(base)
+        quantised = npu_quantised.quantised(model, inputs, VARIANTS[variant])
+        npu_quantised.drop_traces(quantised)
+        export.save(directory / name, quantised, inputs, samples=False)
+        print(name, flush=True)
+
+
+if __name__ == "__main__":
+    main()
