@@ -27,6 +27,7 @@ struct CompileArguments {
   std::string model;
   std::string output;
   std::string target = "xnnpack";
+  std::string accelerator;
   std::string profile;
   std::string report;
   std::string emit;
@@ -67,6 +68,7 @@ CompileOptions parse_options(const CompileArguments& arguments) {
   }
   CompileOptions options;
   options.target = arguments.target;
+  options.accelerator = arguments.accelerator;
   options.profile = arguments.profile;
   options.disabled_passes = arguments.disabled_passes;
   options.input_orders = parse_orders("--input-order", arguments.input_orders);
@@ -197,6 +199,11 @@ void add_compile_command(CLI::App& app) {
                    "What the program is for: xnnpack (an ExecuTorch .pte), or tosa\n"
                    "(a TOSA 1.0 .tosa for Arm NPUs)")
       ->option_text("TARGET");
+  command
+      ->add_option("--accelerator", arguments->accelerator,
+                   "The NPU that a TOSA program is for: ethos-u55-128, ethos-u65-256,\n"
+                   "ethos-u85-256 ...; what it cannot run is rewritten or refused")
+      ->option_text("NPU");
   command
       ->add_option("--profile", arguments->profile,
                    "What moving data costs on the device: a file that 'layline tune'\n"

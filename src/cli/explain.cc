@@ -11,6 +11,8 @@ namespace {
 
 struct ExplainArguments {
   std::string model;
+  std::string target = "xnnpack";
+  std::string accelerator;
   std::string why;
   std::string profile;
   bool log = false;
@@ -19,6 +21,8 @@ struct ExplainArguments {
 void explain(const ExplainArguments& arguments) {
   CompileOptions options;
   options.explain = true;
+  options.target = arguments.target;
+  options.accelerator = arguments.accelerator;
   options.profile = arguments.profile;
   const Compiled compiled = compile(arguments.model, options);
   if (!arguments.why.empty()) return write_stdout(explain_node(compiled, arguments.why));
@@ -35,6 +39,9 @@ void add_explain_command(CLI::App& app) {
           ->group("Commands");
   command->add_option("MODEL", arguments->model, "a .pt2 archive, or a graph in text form")
       ->required();
+  command->add_option("--target", arguments->target, "xnnpack, or tosa, as in compile");
+  command->add_option("--accelerator", arguments->accelerator,
+                      "the NPU that a TOSA program is for, as in compile");
   command->add_option("--why", arguments->why,
                       "the story of one NODE, named as in the model or in compile --emit");
   command->add_option("--profile", arguments->profile, "as for compile");

@@ -103,7 +103,7 @@ struct Target {
                 Compiled& compiled);
   void (*write)(const Compiled& compiled, ByteSink& sink);
   /// Tells where every node of the final graph runs.
-  void (*add_final_nodes)(const Graph& graph, const CompileOptions& options,
+  void (*add_final_nodes)(const Graph& graph, const CompileOptions& options, const Report& report,
                           std::vector<FinalNode>& nodes);
 };
 
@@ -112,11 +112,36 @@ bool delegates(const CompileOptions& options) {
 }
 
 TargetRules xnnpack_rules(const CompileOptions& options) {
+  if (!options.accelerator.empty())
+    throw UserError("--accelerator {}: NPUs run TOSA; add --target tosa", options.accelerator);
   TargetRules rules = options.profile.empty()
                           ? xnnpack::rules()
                           : xnnpack::rules(xnnpack::load_profile(options.profile));
-  if (!delegates(options)) rules.legalise = legalise_for_kernels;
+  if (!delegates(options))
+    rules.legalise = [](Graph& graph, PassContext&) { return legalise_for_kernels(graph); };
   return rules;
+}
+
+const tosa::Accelerator* accelerator_of(const CompileOptions& options) {
+  return options.accelerator.empty() ? nullptr : &tosa::find_accelerator(options.accelerator);
+}
+
+/// All of them at once; of very many the first, since `explain` tells them all, one a line.
+void refuse_what_cannot_run(const Report& report) {
+  constexpr size_t kMostNodes = 50;
+  if (report.cannot_run.empty()) return;
+  std::vector<std::string> nodes;
+  for (const CannotRun& node : report.cannot_run) {
+    if (nodes.size() == kMostNodes) {
+      nodes.push_back(fmt::format("and {} more (layline explain --target tosa --accelerator {})",
+                                  report.cannot_run.size() - kMostNodes, report.accelerator));
+      break;
+    }
+    nodes.push_back(fmt::format("{}: {}", node.node, node.why));
+  }
+  throw UserError("{} node{} cannot run on {}: {}", report.cannot_run.size(),
+                  report.cannot_run.size() == 1 ? "" : "s", report.accelerator,
+                  fmt::join(nodes, "; "));
 }
 
 TargetRules tosa_rules(const CompileOptions& options) {
@@ -124,7 +149,7 @@ TargetRules tosa_rules(const CompileOptions& options) {
     throw UserError("--profile {}: profiles are measured for xnnpack; tosa has costs of its own",
                     options.profile);
   if (!delegates(options)) throw UserError("--disable delegate: a TOSA program has no delegates");
-  return tosa::rules();
+  return tosa::rules(accelerator_of(options));
 }
 
 FinalNode final_node(const Node& node, std::string where) {
@@ -133,7 +158,7 @@ FinalNode final_node(const Node& node, std::string where) {
 }
 
 /// Where every node of the final graph runs, and why not in a delegate.
-void add_xnnpack_nodes(const Graph& graph, const CompileOptions& options,
+void add_xnnpack_nodes(const Graph& graph, const CompileOptions& options, const Report&,
                        std::vector<FinalNode>& nodes) {
   const xnnpack::Partition partition = xnnpack::partition(graph, delegates(options));
   for (const xnnpack::Part& part : partition.parts) {
@@ -145,9 +170,17 @@ void add_xnnpack_nodes(const Graph& graph, const CompileOptions& options,
   }
 }
 
-void add_tosa_nodes(const Graph& graph, const CompileOptions&, std::vector<FinalNode>& nodes) {
-  for (const Node* node : graph)
-    if (!node->is(Op::constant)) nodes.push_back(final_node(*node, "is written as TOSA operators"));
+void add_tosa_nodes(const Graph& graph, const CompileOptions&, const Report& report,
+                    std::vector<FinalNode>& nodes) {
+  for (const Node* node : graph) {
+    if (node->is(Op::constant)) continue;
+    const auto refused =
+        std::ranges::find(report.cannot_run, node->result()->name(), &CannotRun::value);
+    nodes.push_back(final_node(
+        *node, refused == report.cannot_run.end()
+                   ? "is written as TOSA operators"
+                   : fmt::format("cannot run on {}: {}", report.accelerator, refused->why)));
+  }
 }
 
 constexpr Target kTargets[] = {
@@ -158,10 +191,13 @@ constexpr Target kTargets[] = {
      [](const Compiled& compiled, ByteSink& sink) { pte::write_program(compiled.program, sink); },
      add_xnnpack_nodes},
     {"tosa", ".tosa", check_static, tosa_rules,
-     [](const std::vector<Graph>& graphs, const CompileOptions&, Compiled& compiled) {
-       compiled.tosa = tosa::lower(graphs, compiled.report);
+     [](const std::vector<Graph>& graphs, const CompileOptions& options, Compiled& compiled) {
+       compiled.tosa = tosa::lower(graphs, compiled.report, accelerator_of(options));
      },
-     [](const Compiled& compiled, ByteSink& sink) { tosa::write_program(compiled.tosa, sink); },
+     [](const Compiled& compiled, ByteSink& sink) {
+       refuse_what_cannot_run(compiled.report);
+       tosa::write_program(compiled.tosa, sink);
+     },
      add_tosa_nodes},
 };
 
@@ -251,7 +287,8 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
   }
   target.lower(graphs, options, compiled);
   if (options.explain)
-    for (const Graph& graph : graphs) target.add_final_nodes(graph, options, compiled.nodes);
+    for (const Graph& graph : graphs)
+      target.add_final_nodes(graph, options, compiled.report, compiled.nodes);
   prove(compiled);
   compiled.report.compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

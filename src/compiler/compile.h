@@ -21,7 +21,8 @@ struct BoundaryOrder {
 
 struct CompileOptions {
   std::string target = "xnnpack";
-  std::string profile;  // the file of measured costs; empty for the built-in ones
+  std::string accelerator;  // the NPU that a TOSA program is for; empty for any
+  std::string profile;      // the file of measured costs; empty for the built-in ones
   /// Of what `disableable` lists.
   std::vector<std::string> disabled_passes;
   std::vector<BoundaryOrder> input_orders;
@@ -69,7 +70,8 @@ Compiled compile(const std::string& model, const CompileOptions& options);
 /// What CompileOptions::disabled_passes may name: each pass, and "delegate", without which
 /// everything runs on the runtime's own kernels.
 std::vector<std::string> disableable();
-/// Writes the program, in the format of its target.
+/// Writes the program, in the format of its target. UserError if the accelerator cannot run some of
+/// it.
 void write_program(const Compiled& compiled, ByteSink& sink);
 
 /// Names of the targets.

@@ -83,6 +83,7 @@ std::string to_json(const Report& report) {
              {{"version", json::string(report.version)},
               {"model", json::string(report.model)},
               {"target", json::string(report.target)},
+              {"accelerator", json::string(report.accelerator)},
               {"compile_ms", json::number(report.compile_ms, 3)},
               {"ops", json::number(report.ops)},
               {"delegates", json::number(report.delegates)},

@@ -69,6 +69,13 @@ struct StateTensor {
   std::vector<std::string> methods;  // that share it
 };
 
+/// A node that the accelerator cannot run.
+struct CannotRun {
+  std::string value;  // its name in the text form
+  std::string node;   // what it is, and where in the model
+  std::string why;
+};
+
 struct PassTime {
   std::string pass;
   double ms = 0;
@@ -78,6 +85,8 @@ struct Report {
   std::string version;
   std::string model;
   std::string target;
+  std::string accelerator;            // empty if none was asked for
+  std::vector<CannotRun> cannot_run;  // nothing in a program that was written
   double compile_ms = 0;
   int64_t ops = 0;  // core ops after the last pass, constants not counted
   int64_t delegates = 0;

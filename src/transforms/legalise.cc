@@ -4,7 +4,7 @@
 namespace layline {
 
 bool legalise(Graph& graph, PassContext& context) {
-  return context.target().legalise != nullptr && context.target().legalise(graph);
+  return context.target().legalise && context.target().legalise(graph, context);
 }
 
 }  // namespace layline

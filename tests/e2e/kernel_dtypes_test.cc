@@ -101,7 +101,7 @@ bool runs(OpInstance& instance, DType dtype) {
   pte::Program program;
   try {
     TargetRules target = xnnpack::rules();
-    target.legalise = legalise_for_kernels;
+    target.legalise = [](Graph& g, PassContext&) { return legalise_for_kernels(g); };
     run_pipeline(graph, {.target = target});
     std::vector<Graph> graphs;
     graphs.push_back(std::move(graph));

@@ -85,7 +85,8 @@ const Value* boundary_value(const GraphOutput& output) {
   return quantised_output(output.value) ? output.value->def()->operand(0) : output.value;
 }
 
-BlockBuilder::BlockBuilder(const Graph& graph) : graph_(graph) {
+BlockBuilder::BlockBuilder(const Graph& graph, const Accelerator* accelerator)
+    : graph_(graph), accelerator_(accelerator) {
   for (const GraphInput& input : graph.inputs()) {
     if (input.value == nullptr) continue;
     const std::string name = unique(input.name);
@@ -105,6 +106,11 @@ std::string BlockBuilder::unique(std::string name) {
   int& count = name_counts_[name];
   while (!names_.insert(candidate).second) candidate = fmt::format("{}_{}", name, ++count);
   return candidate;
+}
+
+void BlockBuilder::push(Operator op, const Node* maker) {
+  program_.operators.push_back(std::move(op));
+  makers_.push_back(maker);
 }
 
 void BlockBuilder::define(const Value* value, std::string tensor, const Shape& shape) {
@@ -130,16 +136,17 @@ std::string BlockBuilder::in(const Node& node, const Value* value, std::string_v
   const Held& held = values_.at(value);
   if (held.shape == shape) return held.tensor;
   std::string& view = views_[{held.tensor, shape}];
-  if (view.empty()) view = reshaped(held.tensor, value->dtype(), shape, scope(node) + "/reshape");
+  if (view.empty())
+    view = reshaped(held.tensor, value->dtype(), shape, scope(node) + "/reshape", &node);
   return view;
 }
 
 std::string BlockBuilder::reshaped(const std::string& tensor, DType dtype, const Shape& shape,
-                                   const std::string& name) {
+                                   const std::string& name, const Node* maker) {
   std::vector<int64_t> sizes = static_dims(shape);
   std::string result = unique(name);
   Operator op{united(fb::ReshapeAttributeT{}), {tensor, this->shape(std::move(sizes))}, {result}};
-  program_.operators.push_back(std::move(op));
+  push(std::move(op), maker);
   program_.tensors.push_back({result, *element_type(dtype), dims(shape), std::nullopt});
   return result;
 }
@@ -150,7 +157,7 @@ std::string BlockBuilder::constant(const Node& node, std::string_view role, cons
 
 std::string BlockBuilder::add_constant(const std::string& name, const Constant& data) {
   std::string result = unique(name);
-  program_.operators.push_back({united(fb::ConstAttributeT{}), {}, {result}});
+  push({united(fb::ConstAttributeT{}), {}, {result}}, nullptr);
   program_.tensors.push_back(
       {result, *element_type(data.dtype()), dims(data.shape()), narrowed(data, result)});
   return result;
@@ -182,7 +189,7 @@ std::string BlockBuilder::shape(std::vector<int64_t> values) {
   std::string& name = shapes_[values];
   if (!name.empty()) return name;
   name = unique(fmt::format("shape_{}", fmt::join(values, "x")));
-  program_.operators.push_back({united(fb::ConstShapeAttributeT{}), {}, {name}});
+  push({united(fb::ConstShapeAttributeT{}), {}, {name}}, nullptr);
   program_.shapes.push_back({name, std::move(values)});
   return name;
 }
@@ -196,7 +203,7 @@ std::string BlockBuilder::add(const Node& node, fb::AttributeUnion attribute,
   std::string name = output != output_names_.end()
                          ? output->second
                          : unique(fmt::format("{}/{}", scope(node), operator_name(op)));
-  program_.operators.push_back({std::move(attribute), std::move(inputs), {name}});
+  push({std::move(attribute), std::move(inputs), {name}}, &node);
   program_.tensors.push_back({name, type, dims(shape), std::nullopt});
   return name;
 }
@@ -228,11 +235,11 @@ Program BlockBuilder::finish() {
     if (tensor == outputs_[i]) continue;
     names_.erase(outputs_[i]);
     if (held_shape != value->shape()) {
-      reshaped(tensor, value->dtype(), value->shape(), outputs_[i]);
+      reshaped(tensor, value->dtype(), value->shape(), outputs_[i], nullptr);
       continue;
     }
     unique(outputs_[i]);
-    program_.operators.push_back({united(fb::IdentityAttributeT{}), {tensor}, {outputs_[i]}});
+    push({united(fb::IdentityAttributeT{}), {tensor}, {outputs_[i]}}, nullptr);
     program_.tensors.push_back(
         {outputs_[i], *element_type(value->dtype()), dims(value->shape()), std::nullopt});
   }

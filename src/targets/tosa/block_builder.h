@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "targets/tosa/accelerator.h"
 #include "targets/tosa/program.h"
 
 namespace layline::tosa {
@@ -22,7 +23,10 @@ const Value* boundary_value(const GraphOutput& output);
 
 class BlockBuilder {
  public:
-  explicit BlockBuilder(const Graph& graph);
+  /// For an NPU, or for any that runs TOSA.
+  explicit BlockBuilder(const Graph& graph, const Accelerator* accelerator = nullptr);
+
+  const Accelerator* accelerator() const { return accelerator_; }
 
   /// The tensor of an operand, in the operand's shape or in another of as many elements. A constant
   /// is defined when it is first read; a view of a tensor is one RESHAPE of it.
@@ -67,6 +71,9 @@ class BlockBuilder {
 
   /// Adds the outputs; call it last. The names are those of the graph, made unique among tensors.
   Program finish();
+  /// The node that each operator of the program was written for; null for what only names an
+  /// output.
+  const std::vector<const Node*>& makers() const { return makers_; }
 
  private:
   struct Held {
@@ -85,10 +92,13 @@ class BlockBuilder {
   std::string add_constant(const std::string& name, const Constant& data);
   void define(const Value* value, std::string tensor, const Shape& shape);
   std::string reshaped(const std::string& tensor, DType dtype, const Shape& shape,
-                       const std::string& name);
+                       const std::string& name, const Node* maker);
+  void push(Operator op, const Node* maker);
   std::string unique(std::string name);
 
   const Graph& graph_;
+  const Accelerator* accelerator_;
+  std::vector<const Node*> makers_;
   Program program_;
   std::unordered_set<std::string> names_;
   std::unordered_map<std::string, int> name_counts_;

@@ -5,6 +5,7 @@
 #include "ir/tensor.h"
 #include "targets/rewrites/rank.h"
 #include "targets/tosa/kernels.h"
+#include "targets/tosa/npu_transpose.h"
 
 namespace layline::tosa {
 namespace {
@@ -54,16 +55,25 @@ std::string flat_positions(BlockBuilder& block, const Node& node) {
                     DType::i32, {1, count});
 }
 
+/// As the NPU likes it best, or with the axes of the operand.
+Relayout::Transpose transpose_of(const BlockBuilder& block, const Node& node) {
+  const Relayout& moved = node.attrs<RelayoutAttrs>().relayout;
+  if (block.accelerator())
+    if (auto best = npu_transpose(moved, byte_size(node.result()->dtype()), *block.accelerator()))
+      return *best;
+  const auto permutation = moved.as_permutation();
+  if (permutation && permutation->size() <= rewrites::kMostAxes)
+    return {moved.source(), *permutation};
+  return moved.as_transpose();
+}
+
 }  // namespace
 
 /// A transpose of the fewest axes, between views that it needs only if the shapes differ.
 void emit_relayout(BlockBuilder& block, const Node& node) {
   const Relayout& moved = node.attrs<RelayoutAttrs>().relayout;
   if (moved.is_view()) return block.forward(node);
-  Relayout::Transpose transpose = moved.as_transpose();
-  const auto permutation = moved.as_permutation();
-  if (permutation && permutation->size() <= rewrites::kMostAxes)
-    transpose = {moved.source(), *permutation};
+  Relayout::Transpose transpose = transpose_of(block, node);
   Shape permuted;
   for (int axis : transpose.perm) permuted.push_back(transpose.dims[static_cast<size_t>(axis)]);
   fb::TransposeAttributeT attribute;

@@ -7,6 +7,7 @@
 #include "targets/tosa/block_builder.h"
 #include "targets/tosa/kernels.h"
 #include "targets/tosa/lookup.h"
+#include "targets/tosa/npu_limits.h"
 #include "targets/tosa/quantised.h"
 
 namespace layline::tosa {
@@ -71,9 +72,27 @@ BoundaryTensor boundary(const Graph& graph, const std::string& name, const Value
   return tensor;
 }
 
+/// Once for each node, in the order of the program.
+std::vector<CannotRun> nodes_that_cannot_run(const Program& program,
+                                             const std::vector<const Node*>& makers,
+                                             const Accelerator& accelerator) {
+  std::vector<CannotRun> result;
+  std::unordered_set<const Node*> told;
+  for (NpuProblem& problem : npu_problems(program, accelerator)) {
+    const Node* maker = makers[problem.op];
+    if (maker && !told.insert(maker).second) continue;
+    result.push_back({maker ? maker->result()->name() : program.operators[problem.op].outputs[0],
+                      maker
+                          ? fmt::format("{} at {}", name(maker->op()), describe(*maker))
+                          : fmt::format("the output {}", program.operators[problem.op].outputs[0]),
+                      std::move(problem.why)});
+  }
+  return result;
+}
+
 }  // namespace
 
-Program lower(const std::vector<Graph>& graphs, Report& report) {
+Program lower(const std::vector<Graph>& graphs, Report& report, const Accelerator* accelerator) {
   if (graphs.size() != 1)
     throw UserError(
         "the model has {} methods and a TOSA file holds one graph; export each method "
@@ -81,7 +100,7 @@ Program lower(const std::vector<Graph>& graphs, Report& report) {
         graphs.size());
   const Graph& graph = graphs[0];
   preflight(graph);
-  BlockBuilder block(graph);
+  BlockBuilder block(graph, accelerator);
   const std::unordered_set<const Node*> read = nodes_read(graph);
   for (const Node* node : graph) {
     if (!read.contains(node)) continue;
@@ -91,6 +110,10 @@ Program lower(const std::vector<Graph>& graphs, Report& report) {
     ++report.ops;
   }
   Program program = block.finish();
+  if (accelerator) {
+    report.accelerator = accelerator->name;
+    report.cannot_run = nodes_that_cannot_run(program, block.makers(), *accelerator);
+  }
 
   size_t input_index = 0, output_index = 0;
   for (const GraphInput& input : graph.inputs())

@@ -5,12 +5,15 @@
 
 #include "ir/graph.h"
 #include "report/report.h"
+#include "targets/tosa/accelerator.h"
 #include "targets/tosa/program.h"
 
 namespace layline::tosa {
 
 /// TOSA holds one graph: a model with several methods is refused. Adds to `report` what the program
-/// contains. Throws UserError, naming every node at once, if TOSA cannot express something.
-Program lower(const std::vector<Graph>& graphs, Report& report);
+/// contains, and which nodes the NPU cannot run if there is one. Throws UserError, naming every
+/// node at once, if TOSA cannot express something.
+Program lower(const std::vector<Graph>& graphs, Report& report,
+              const Accelerator* accelerator = nullptr);
 
 }  // namespace layline::tosa

@@ -4,6 +4,7 @@
 
 #include "targets/rewrites/rank.h"
 #include "targets/tosa/legalise.h"
+#include "targets/tosa/npu_rules.h"
 
 namespace layline::tosa {
 namespace {
@@ -30,9 +31,16 @@ Cost node_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves)
 /// Costs of no device in particular: fewer TRANSPOSEs first, unless that moves 256 KB more for
 /// each, and then fewer bytes. Whatever keeps the bytes in place is free, and slices and
 /// concatenations cost the same in every order.
-TargetRules rules() {
+TargetRules rules(const Accelerator* accelerator) {
   TargetRules rules;
-  rules.legalise = legalise;
+  rules.legalise = [accelerator](Graph& graph, PassContext& context) {
+    bool changed = legalise(graph);
+    if (accelerator && fit_accelerator(graph, *accelerator, context)) {
+      legalise(graph);
+      changed = true;
+    }
+    return changed;
+  };
   rules.orders.most_axes = rewrites::kMostAxes;
   rules.orders.node_cost = node_cost;
   MoveCosts& moves = rules.orders.moves;

@@ -8,6 +8,7 @@
 #include "ir/evaluate.h"
 #include "ir/tensor.h"
 #include "targets/rewrites/window.h"
+#include "targets/tosa/weights.h"
 
 namespace layline::tosa {
 namespace {
@@ -113,34 +114,12 @@ Value* spread(const Builder& build, Value* x, size_t axis, int64_t stride) {
   return build.slice(x, static_cast<int64_t>(axis), 0, (length - 1) * stride + 1);
 }
 
-/// A transposed convolution is a convolution of the spread operand with the reversed kernel: for
-/// what TRANSPOSE_CONV2D has not, dilation, depth and depthwise filters.
-Value* transposed_as_conv(const Builder& build, const Node& node) {
-  const auto& attrs = node.attrs<ConvTransposeAttrs>();
-  const Shape& weight = node.operand(1)->shape();
-  ConvAttrs conv;
-  conv.groups = attrs.groups;
-  conv.bounds = attrs.bounds;
-  conv.dilation = attrs.dilation;
-  Value* x = node.operand(0);
-  AxesAttrs reversed;
-  for (size_t i = 0; i < attrs.stride.size(); ++i) {
-    const auto axis = static_cast<int64_t>(i) + 1;
-    reversed.axes.push_back(axis);
-    x = spread(build, x, i + 1, attrs.stride[i]);
-    const int64_t reach = (weight[i + 1].value() - 1) * attrs.dilation[i];
-    const int64_t low = reach - attrs.low[i], high = reach - attrs.high[i] + attrs.extra[i];
-    const int64_t size = x->shape()[i + 1].value();
-    const int64_t cut_low = std::max<int64_t>(-low, 0), cut_high = std::max<int64_t>(-high, 0);
-    x = build.slice(x, axis, cut_low, size - cut_low - cut_high);
-    conv.stride.push_back(1);
-    conv.low.push_back(std::max<int64_t>(low, 0));
-    conv.high.push_back(std::max<int64_t>(high, 0));
-  }
-  std::vector<Value*> operands = operands_of(node);
-  operands[0] = x;
-  operands[1] = build.add(Op::flip, {operands[1]}, std::move(reversed));
-  return build.add(Op::conv, std::move(operands), std::move(conv));
+/// The kernel from its end: of a constant at once, since integers are convolved with constants
+/// only.
+Value* reversed(const Builder& build, Value* weight, AxesAttrs axes) {
+  if (!is_plain_weight(weight)) return build.add(Op::flip, {weight}, std::move(axes));
+  const Tensor numbers = numbers_of(weight);
+  return weight_of(build, weight, evaluate_op(Op::flip, std::span(&numbers, 1), axes));
 }
 
 /// The full result, and what is wanted of it.
@@ -279,6 +258,35 @@ Value* conv(const Builder& build, const Node& node) {
   const bool depthwise =
       weight.back().is_one() && weight.size() == 4 && stored_constant(node.operand(1));
   return depthwise ? nullptr : by_groups<ConvAttrs>(build, node);
+}
+
+Value* transposed_as_conv(const Builder& build, const Node& node) {
+  const auto& attrs = node.attrs<ConvTransposeAttrs>();
+  const Shape& weight = node.operand(1)->shape();
+  ConvAttrs conv;
+  conv.groups = attrs.groups;
+  conv.bounds = attrs.bounds;
+  conv.quantisation = attrs.quantisation;
+  conv.dilation = attrs.dilation;
+  Value* x = node.operand(0);
+  AxesAttrs spatial;
+  for (size_t i = 0; i < attrs.stride.size(); ++i) {
+    const auto axis = static_cast<int64_t>(i) + 1;
+    spatial.axes.push_back(axis);
+    x = spread(build, x, i + 1, attrs.stride[i]);
+    const int64_t reach = (weight[i + 1].value() - 1) * attrs.dilation[i];
+    const int64_t low = reach - attrs.low[i], high = reach - attrs.high[i] + attrs.extra[i];
+    const int64_t size = x->shape()[i + 1].value();
+    const int64_t cut_low = std::max<int64_t>(-low, 0), cut_high = std::max<int64_t>(-high, 0);
+    x = build.slice(x, axis, cut_low, size - cut_low - cut_high);
+    conv.stride.push_back(1);
+    conv.low.push_back(std::max<int64_t>(low, 0));
+    conv.high.push_back(std::max<int64_t>(high, 0));
+  }
+  std::vector<Value*> operands = operands_of(node);
+  operands[0] = x;
+  operands[1] = reversed(build, operands[1], std::move(spatial));
+  return build.add(Op::conv, std::move(operands), std::move(conv));
 }
 
 Value* conv_transpose(const Builder& build, const Node& node) {

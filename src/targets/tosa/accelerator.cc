@@ -1,0 +1,31 @@
+#include "targets/tosa/accelerator.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "base/error.h"
+
+namespace layline::tosa {
+namespace {
+
+constexpr Accelerator kAccelerators[] = {
+    {"ethos-u55-32", false},  {"ethos-u55-64", false},  {"ethos-u55-128", false},
+    {"ethos-u55-256", false}, {"ethos-u65-256", false}, {"ethos-u65-512", false},
+    {"ethos-u85-128", true},  {"ethos-u85-256", true},  {"ethos-u85-512", true},
+    {"ethos-u85-1024", true}, {"ethos-u85-2048", true},
+};
+
+}  // namespace
+
+const Accelerator& find_accelerator(const std::string& name) {
+  const auto* found = std::ranges::find(kAccelerators, name, &Accelerator::name);
+  if (found != std::end(kAccelerators)) return *found;
+  std::vector<std::string_view> names;
+  for (const Accelerator& accelerator : kAccelerators) names.push_back(accelerator.name);
+  throw UserError("there is no accelerator `{}`; there are {}", name, fmt::join(names, ", "));
+}
+
+}  // namespace layline::tosa

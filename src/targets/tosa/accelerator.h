@@ -1,0 +1,20 @@
+// Arm's Ethos-U NPUs, which run TOSA's integer operators by way of the Vela compiler.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace layline::tosa {
+
+struct Accelerator {
+  std::string_view name;  // as Vela's --accelerator-config has it
+  /// U55 and U65 have fewer operators than TOSA's integer profile, and limits on those they have;
+  /// U85 has the whole profile.
+  bool is_u85;
+};
+
+/// UserError with the list of all if there is none of this name.
+const Accelerator& find_accelerator(const std::string& name);
+
+}  // namespace layline::tosa

@@ -1,0 +1,15 @@
+// Rewrites what an NPU cannot run, or only slowly, into what it can: still in core IR and still
+// checked by evaluation.
+#pragma once
+
+#include "ir/graph.h"
+#include "targets/tosa/accelerator.h"
+#include "transforms/pass.h"
+
+namespace layline::tosa {
+
+/// Of a graph that TOSA can express; what it leaves may be for `legalise` again. Returns whether
+/// anything changed, and explains it.
+bool fit_accelerator(Graph& graph, const Accelerator& accelerator, PassContext& context);
+
+}  // namespace layline::tosa
