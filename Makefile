@@ -8,7 +8,7 @@ SEED ?= $(shell date +%s)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := build
-.PHONY: clang build demo test test-tosa test-python wheel tosa-venv test-arm test-versions fuzz fuzz-graphs asan same-programs coverage debug bench docs micro-bench zoo zoo-check format lint clean setup help
+.PHONY: clang build demo test test-tosa test-python test-report web wheel tosa-venv test-arm test-versions fuzz fuzz-graphs asan same-programs coverage debug bench docs micro-bench zoo zoo-check format lint clean setup help
 
 build: setup build/build.ninja ## compile layline: build/layline
 	cmake --build build -j $(JOBS)
@@ -25,6 +25,13 @@ test-tosa: build tosa-venv ## every fixture for TOSA, in Arm's reference model
 
 test-python: build ## the Python package's tests; those with torch: PYTHON=an interpreter that has it
 	scripts/python-test $(if $(PYTHON),--python $(PYTHON))
+
+web: ## bundle the page of --report FILE.html (needs npm)
+	cd web && npm ci --no-audit --no-fund && npm run build
+
+test-report: build ## open reports in headless Chromium
+	scripts/setup chromium
+	scripts/report-test
 
 wheel: ## a wheel of the Python package, in build/
 	python3 -m pip wheel --no-deps -w build .
@@ -63,8 +70,9 @@ debug: setup build-debug/build.ninja ## an unoptimised build with debug informat
 bench: build ## measure the zoo (or MODELS="NAME...") into docs/benchmarks.md
 	scripts/bench $(MODELS)
 
-docs: build ## rewrite docs/ops.md from the compiler's tables
+docs: build ## rewrite docs/ops.md, docs/cli.md and the manual page from the compiler
 	build/op_table > docs/ops.md
+	scripts/cli-reference build/layline --write
 
 micro-bench: build ## build and run the micro-benchmarks
 	cmake --build build -j $(JOBS) --target benchmarks

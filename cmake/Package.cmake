@@ -28,6 +28,7 @@ if(SKBUILD)  # the wheel installs what it needs itself, in python/
 endif()
 install(TARGETS layline_core layline_runtime layline EXPORT layline-targets)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" TYPE INCLUDE)
+install(FILES "${PROJECT_SOURCE_DIR}/docs/layline.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(EXPORT layline-targets NAMESPACE layline:: DESTINATION "${package_dir}")
 install(FILES "${PROJECT_BINARY_DIR}/layline-config.cmake"
               "${PROJECT_BINARY_DIR}/layline-config-version.cmake" DESTINATION "${package_dir}")

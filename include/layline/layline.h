@@ -45,6 +45,8 @@ class CompiledModel {
 
   /// As `--report FILE.json` writes it.
   std::string report_json() const;
+  /// As `--report FILE.html`: a page that needs nothing else.
+  std::string report_html() const;
   /// As `layline explain` prints it: where the permutes went, and why the rest is there.
   std::string explain() const;
   /// As `layline explain --why NODE`.

@@ -102,6 +102,12 @@ class Program:
         """Writes a `.pte` (or `.tosa`) file; it appears whole or not at all."""
         self._compiled.save(os.fspath(path))
 
+    def save_report(self, path: str | os.PathLike[str]) -> None:
+        """Writes the report: as JSON, or as a page to look at if `path` ends in .html."""
+        page = Path(path).suffix == ".html"
+        text = self._compiled.report_html() if page else self._compiled.report_json()
+        Path(path).write_text(text, encoding="utf-8")
+
     def run(self, *inputs: Array, method: str | None = None, **named: Array) -> tuple[Any, ...]:
         """Runs the program here, on ExecuTorch; see Session.run. States live as long as this."""
         if self._report.target != "xnnpack":

@@ -33,6 +33,7 @@ NB_MODULE(_compiler, module) {
            })
       .def("save", &layline::CompiledModel::save)
       .def("report_json", &layline::CompiledModel::report_json)
+      .def("report_html", &layline::CompiledModel::report_html)
       .def("explain", [](const layline::CompiledModel& model) { return model.explain(); })
       .def("explain", [](const layline::CompiledModel& model, const std::string& node) {
         return model.explain(node);

@@ -17,6 +17,8 @@ void add_bench_command(CLI::App& app);
 void add_tune_command(CLI::App& app);
 void add_explain_command(CLI::App& app);
 void add_verify_command(CLI::App& app);
+void add_diff_command(CLI::App& app);
+void add_completion_command(CLI::App& app);
 
 /// The `NAME=VALUE` that some options take.
 struct Assignment {

@@ -12,10 +12,12 @@
 
 #include "base/error.h"
 #include "base/output_file.h"
+#include "cli/color.h"
 #include "cli/command.h"
 #include "cli/file_sink.h"
 #include "cli/program_source.h"
 #include "cli/progress.h"
+#include "report/html.h"
 
 namespace layline {
 namespace {
@@ -58,10 +60,9 @@ std::vector<BoundaryOrder> parse_orders(std::string_view option,
 }
 
 CompileOptions parse_options(const CompileArguments& arguments) {
-  if (!arguments.report.empty() && !arguments.report.ends_with(".json")) {
-    throw UserError("--report {}: reports are written as FILE.json; no other form is available yet",
-                    arguments.report);
-  }
+  const bool draw = arguments.report.ends_with(".html");
+  if (!arguments.report.empty() && !draw && !arguments.report.ends_with(".json"))
+    throw UserError("--report {}: a report is FILE.json or FILE.html", arguments.report);
   // Here and not only by the pipeline, which `--emit import` never reaches.
   for (const std::string& pass : arguments.disabled_passes) {
     check_known("pass", pass, disableable());
@@ -74,6 +75,7 @@ CompileOptions parse_options(const CompileArguments& arguments) {
   options.input_orders = parse_orders("--input-order", arguments.input_orders);
   options.output_orders = parse_orders("--output-order", arguments.output_orders);
   options.verify = arguments.verify;
+  options.draw = draw;
   if (!arguments.emit.empty()) {
     check_known("stage", arguments.emit, stages());
     if (!arguments.report.empty()) {
@@ -145,7 +147,7 @@ std::string summary(const Report& report, const std::string& output, uint64_t by
   return fmt::format("{}: {:.2f} MB in {:.1f} ms\n{}, {}, {}, {} of {} left\n", output,
                      static_cast<double>(bytes) / 1e6, report.compile_ms, counted(report.ops, "op"),
                      counted(report.delegates, "delegate"), counted(portable_ops, "portable op"),
-                     report.permutes.final,
+                     paint(Color::bold, fmt::format("{}", report.permutes.final)),
                      counted(report.permutes.source + report.permutes.implied, "permute"));
 }
 
@@ -173,7 +175,9 @@ void run_compile(const CompileArguments& arguments) {
   // Writing is part of compiling: weights get their final order on the way into the file.
   compiled.report.compile_ms =
       std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  if (report) report->write(to_json(compiled.report));
+  if (report)
+    report->write(options.draw ? to_html(compiled.report, compiled.pictures)
+                               : to_json(compiled.report));
   const uint64_t bytes = program.position();
   commit(program, report ? &*report : nullptr, arguments.report, arguments.sync);
   progress.reset();
@@ -209,7 +213,9 @@ void add_compile_command(CLI::App& app) {
                    "What moving data costs on the device: a file that 'layline tune'\n"
                    "wrote; without it, costs measured on a server with AVX-512")
       ->option_text("FILE");
-  command->add_option("--report", arguments->report, "Write what was done to FILE.json")
+  command
+      ->add_option("--report", arguments->report,
+                   "Write what was done to FILE.json, or to FILE.html as a page to look at")
       ->option_text("FILE");
   command
       ->add_option("--emit", arguments->emit,

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/truncated_map.h"
+#include "cli/color.h"
 #include "cli/command.h"
 #include "cli/reproducer.h"
 
@@ -28,7 +29,7 @@ void print_error(std::string_view message) {
   constexpr size_t kMostBytes = 4000;  // as much as somebody may read
   const bool cut = message.size() > kMostBytes;
   if (cut) message = message.substr(0, kMostBytes);
-  std::string line = "layline: ";
+  std::string line = paint(Color::red, "layline:", Stream::error) + " ";
   for (const char c : message) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
@@ -86,6 +87,11 @@ int dispatch(int argc, char** argv) {
       "programs (.pte).",
       "layline");
   app.set_version_flag("--version", "layline " LAYLINE_VERSION);
+  app.add_option_function<std::string>(
+         "--color", [](const std::string& when) { set_color(when); },
+         "Colour: auto (on terminals, unless NO_COLOR is set), always or never")
+      ->option_text("WHEN")
+      ->trigger_on_parse();
   app.require_subcommand(1);
   app.get_formatter()->label("REQUIRED", "");
   app.get_formatter()->label("SUBCOMMAND", "COMMAND ...");
@@ -104,6 +110,8 @@ int dispatch(int argc, char** argv) {
   add_tune_command(app);
   add_explain_command(app);
   add_verify_command(app);
+  add_diff_command(app);
+  add_completion_command(app);
   refuse_empty_values(app);
   try {
     app.parse(argc, argv);

@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "compiler/boundary.h"
+#include "compiler/draw.h"
+#include "compiler/explain.h"
 #include "frontend/pt2/import.h"
 #include "ir/bounds.h"
 #include "ir/text.h"
@@ -208,6 +210,24 @@ const Target& find_target(const std::string& name) {
   return *found;
 }
 
+/// What the page shows besides the report and the graphs as imported.
+void add_pictures(const std::vector<Graph>& graphs, const Target& target,
+                  const CompileOptions& options, Compiled& compiled) {
+  Pictures& pictures = compiled.pictures;
+  for (const Graph& graph : graphs) {
+    std::vector<FinalNode> nodes;
+    target.add_final_nodes(graph, options, compiled.report, nodes);
+    pictures.after.push_back(draw(graph, nodes));
+  }
+  for (const Explanation& explanation : compiled.explanations)
+    pictures.reasons.push_back({std::string(explanation.pass), explanation.value,
+                                explanation.origin ? explanation.origin->node : "",
+                                explanation.text});
+  for (const Certificate& certificate : compiled.certificates)
+    pictures.certificates.push_back(describe(certificate));
+  pictures.arena = draw_arena(compiled.program);
+}
+
 }  // namespace
 
 std::vector<std::string> disableable() {
@@ -254,7 +274,7 @@ PipelineOptions pipeline_options(const CompileOptions& options) {
   pipeline.disabled = options.disabled_passes;
   std::erase(pipeline.disabled, kDelegate);
   pipeline.validate = options.verify;
-  pipeline.explain = options.explain;
+  pipeline.explain = options.explain || options.draw;
   if (options.emit && options.emit != kImportStage) pipeline.stop_after = options.emit;
   return pipeline;
 }
@@ -275,6 +295,8 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
     for (const Node* node : graph) permutes.implied += moves_data(*node);
   permutes.implied -= permutes.source;
 
+  if (options.draw)
+    for (const Graph& graph : graphs) compiled.pictures.before.push_back(draw(graph));
   const PipelineOptions pipeline = pipeline_options(options);
   for (Graph& graph : graphs) {
     if (options.emit == kImportStage) break;
@@ -289,6 +311,7 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
   if (options.explain)
     for (const Graph& graph : graphs)
       target.add_final_nodes(graph, options, compiled.report, compiled.nodes);
+  if (options.draw) add_pictures(graphs, target, options, compiled);
   prove(compiled);
   compiled.report.compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

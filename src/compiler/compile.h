@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pte/program.h"
+#include "report/picture.h"
 #include "report/report.h"
 #include "targets/tosa/program.h"
 #include "transforms/pipeline.h"
@@ -29,6 +30,7 @@ struct CompileOptions {
   std::vector<BoundaryOrder> output_orders;
   bool verify = false;   // check every pass against the reference evaluator
   bool explain = false;  // keep explanations, and tell what became of every node
+  bool draw = false;     // keep pictures of the graphs; with them comes what `explain` keeps
   /// Stop after this stage and give its IR in Compiled::text.
   std::optional<std::string> emit;
 };
@@ -49,6 +51,7 @@ struct Compiled {
   std::string text;                       // with CompileOptions::emit
   std::vector<Explanation> explanations;  // with CompileOptions::explain
   std::vector<FinalNode> nodes;           // likewise
+  Pictures pictures;                      // with CompileOptions::draw
   std::vector<Certificate> certificates;  // one for each method, unless placement is disabled
 };
 

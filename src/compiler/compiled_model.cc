@@ -4,6 +4,7 @@
 #include "compiler/compile.h"
 #include "compiler/explain.h"
 #include "layline/layline.h"
+#include "report/html.h"
 
 namespace layline {
 namespace {
@@ -36,6 +37,10 @@ void CompiledModel::save(const std::string& path) const {
 
 std::string CompiledModel::report_json() const { return to_json(contents_->compiled.report); }
 
+std::string CompiledModel::report_html() const {
+  return to_html(contents_->compiled.report, contents_->compiled.pictures);
+}
+
 std::string CompiledModel::explain() const { return explain_all(contents_->compiled); }
 
 std::string CompiledModel::explain(const std::string& node) const {
@@ -51,6 +56,7 @@ CompiledModel compile_model(const std::string& path, const Options& options) {
   compile_options.output_orders = orders(options.output_order);
   compile_options.verify = options.verify;
   compile_options.explain = true;
+  compile_options.draw = true;
   auto contents = std::make_unique<CompiledModel::Contents>();
   contents->compiled = compile(path, compile_options);
   if (!options.name.empty()) contents->compiled.report.model = options.name;

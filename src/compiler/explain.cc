@@ -19,18 +19,6 @@ std::string ledger(const Permutes& permutes) {
       permutes.final, permutes.bytes);
 }
 
-std::string describe(const Certificate& certificate) {
-  return fmt::format(
-      "certificate: the moves cost {:.3f} ms, {:.3f} ms before; {} "
-      "({} orders of {} ops, {} regions, the largest of {} ops)\n",
-      static_cast<double>(certificate.cost.time_ps) / 1e9,
-      static_cast<double>(certificate.before.time_ps) / 1e9,
-      certificate.optimal() ? "no choice of loop orders costs less"
-                            : fmt::format("not proved optimal, at least {:.3f} ms are needed",
-                                          static_cast<double>(certificate.bound.time_ps) / 1e9),
-      certificate.candidates, certificate.ops, certificate.regions, certificate.largest_region);
-}
-
 std::string survivors(const Permutes& permutes) {
   std::string text;
   for (const Survivor& survivor : permutes.survivors)
@@ -71,10 +59,23 @@ bool is_about(const std::string& node, const std::string& value, const OriginRef
 
 }  // namespace
 
+std::string describe(const Certificate& certificate) {
+  return fmt::format(
+      "the moves cost {:.3f} ms, {:.3f} ms before; {} "
+      "({} orders of {} ops, {} regions, the largest of {} ops)",
+      static_cast<double>(certificate.cost.time_ps) / 1e9,
+      static_cast<double>(certificate.before.time_ps) / 1e9,
+      certificate.optimal() ? "no choice of loop orders costs less"
+                            : fmt::format("not proved optimal, at least {:.3f} ms are needed",
+                                          static_cast<double>(certificate.bound.time_ps) / 1e9),
+      certificate.candidates, certificate.ops, certificate.regions, certificate.largest_region);
+}
+
 std::string explain_all(const Compiled& compiled) {
   std::string text = fmt::format("{} for {}\n", compiled.report.model, compiled.report.target);
   text += ledger(compiled.report.permutes);
-  for (const Certificate& certificate : compiled.certificates) text += describe(certificate);
+  for (const Certificate& certificate : compiled.certificates)
+    text += fmt::format("certificate: {}\n", describe(certificate));
   text += survivors(compiled.report.permutes);
   text += delegation(compiled.report);
   text += limits_of(compiled);

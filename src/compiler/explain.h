@@ -7,6 +7,9 @@
 
 namespace layline {
 
+/// What a placement proves, in one sentence.
+std::string describe(const Certificate& certificate);
+
 /// Where the permutes went, why the rest is there, that fewer are not possible, and what runs
 /// outside delegates.
 std::string explain_all(const Compiled& compiled);

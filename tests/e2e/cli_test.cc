@@ -131,10 +131,16 @@ TEST_F(CliTest, WrongCommandLines) {
 
 // ---- C7: an option is honoured or refused, never dropped ----
 
+TEST_F(CliTest, AReportIsJsonOrAPage) {
+  expect_success("compile " + fixture("conv2d") + " --report report.html", {"conv2d.pte"});
+  EXPECT_EQ(files(), (std::set<std::string>{"conv2d.pte", "report.html"}));
+  EXPECT_EQ(contents(directory() / "report.html").rfind("<!doctype html>", 0), 0u);
+}
+
 TEST_F(CliTest, OptionsThatCannotBeHonouredAreRefused) {
   const std::string model = fixture("conv2d");
   expect_refusal("compile " + model + " --target cuda", {"cuda", "xnnpack", "tosa"});
-  expect_refusal("compile " + model + " --report report.html", {"report.html", "json"});
+  expect_refusal("compile " + model + " --report report.txt", {"report.txt", "json"});
   expect_refusal("compile " + model + " --report report", {"report", "json"});
   expect_refusal("compile " + model + " --disable no-such-pass", {"no-such-pass", "there are"});
   expect_refusal("compile " + model + " --emit no-such-stage", {"no-such-stage", "import"});

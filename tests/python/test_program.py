@@ -169,6 +169,14 @@ def test_shows_itself_in_notebooks(data):
     assert "<script" not in shown
 
 
+def test_writes_reports(data, tmp_path):
+    program = layline.compile(data / "mobile_block.pt2")
+    program.save_report(tmp_path / "report.json")
+    assert json.loads((tmp_path / "report.json").read_text())["ops"] == program.report.ops
+    program.save_report(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
+
+
 def refused(match, *args, **options):
     with pytest.raises(layline.Error, match=match) as caught:
         layline.compile(*args, **options)

@@ -1,0 +1,118 @@
+#include "compiler/draw.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "ir/bounds.h"
+
+namespace layline {
+namespace {
+
+class Drawing {
+ public:
+  explicit Drawing(const Graph& graph) : graph_(graph) { picture_.method = graph.name(); }
+
+  Picture draw(const std::vector<FinalNode>& final_nodes) {
+    for (const FinalNode& node : final_nodes) where_[node.value] = &node.where;
+    for (const GraphInput& input : graph_.inputs())
+      if (input.value != nullptr) add_value(*input.value, input.name, "input");
+    for (const Node* node : graph_)
+      if (!node->is(Op::constant)) add_node(*node);
+    for (const GraphOutput& output : graph_.outputs())
+      if (output.value != nullptr) add_output(output);
+    return std::move(picture_);
+  }
+
+ private:
+  PictureNode& add_value(const Value& value, const std::string& name, std::string_view op) {
+    PictureNode node;
+    node.name = name;
+    node.op = op;
+    node.type = to_string(value.type());
+    node.bytes = static_cast<int64_t>(
+        byte_count({value.dtype(), graph_.symbol_table().greatest(value.shape())}));
+    places_[&value] = picture_.nodes.size();
+    picture_.nodes.push_back(std::move(node));
+    return picture_.nodes.back();
+  }
+
+  void add_node(const Node& node) {
+    PictureNode& drawn = add_value(*node.result(), node.result()->name(), name(node.op()));
+    if (node.origin()) {
+      drawn.source = node.origin()->source;
+      drawn.module = node.origin()->module;
+      drawn.origin = node.origin()->node;
+    }
+    for (const Value* operand : node.operands()) {
+      const auto place = places_.find(operand);
+      if (place == places_.end()) {
+        drawn.constants.push_back(to_string(operand->type()));
+      } else {
+        drawn.inputs.push_back(place->second);
+      }
+    }
+    if (node.is(Op::relayout) && !node.attrs<RelayoutAttrs>().relayout.is_view())
+      drawn.moves = to_string(node.attrs<RelayoutAttrs>().relayout);
+    const auto where = where_.find(drawn.name);
+    if (where != where_.end()) drawn.where = *where->second;
+  }
+
+  void add_output(const GraphOutput& output) {
+    PictureNode node;
+    node.name = output.name;
+    node.op = "output";
+    node.type = to_string(output.value->type());
+    const auto place = places_.find(output.value);
+    if (place != places_.end()) node.inputs.push_back(place->second);
+    picture_.nodes.push_back(std::move(node));
+  }
+
+  const Graph& graph_;
+  Picture picture_;
+  std::unordered_map<const Value*, size_t> places_;
+  std::unordered_map<std::string, const std::string*> where_;
+};
+
+const std::vector<pte::ValueId>& arguments_of(const pte::Instruction& instruction) {
+  return std::visit(
+      [](const auto& call) -> const auto& { return call.args; }, instruction);
+}
+
+}  // namespace
+
+Picture draw(const Graph& graph, const std::vector<FinalNode>& nodes) {
+  return Drawing(graph).draw(nodes);
+}
+
+std::vector<ArenaTensor> draw_arena(const pte::Program& program) {
+  std::vector<ArenaTensor> tensors;
+  for (const pte::Method& method : program.methods) {
+    const auto steps = static_cast<int64_t>(method.instructions.size());
+    std::map<pte::ValueId, std::pair<int64_t, int64_t>> lives;
+    const auto use = [&](pte::ValueId id, int64_t step) {
+      const auto [life, is_new] = lives.try_emplace(id, step, step);
+      if (!is_new) life->second.second = std::max(life->second.second, step);
+    };
+    for (const pte::ValueId id : method.inputs) use(id, 0);
+    for (int64_t step = 0; step < steps; ++step)
+      for (const pte::ValueId id : arguments_of(method.instructions[static_cast<size_t>(step)]))
+        use(id, step);
+    for (const pte::ValueId id : method.outputs) use(id, std::max<int64_t>(steps - 1, 0));
+    for (const auto& [id, life] : lives) {
+      const auto* tensor = std::get_if<pte::TensorDesc>(&method.values[static_cast<size_t>(id)]);
+      if (tensor == nullptr) continue;
+      const auto* place = std::get_if<pte::PlannedData>(&tensor->storage);
+      if (place == nullptr || place->memory_id != pte::kArena) continue;
+      auto bytes = static_cast<int64_t>(pte::size_of(tensor->type));
+      for (const int32_t size : tensor->sizes) bytes *= size;
+      tensors.push_back({method.name, fmt::format("[{}]", fmt::join(tensor->sizes, ",")),
+                         static_cast<int64_t>(place->offset), bytes, life.first, life.second});
+    }
+  }
+  return tensors;
+}
+
+}  // namespace layline
