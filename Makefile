@@ -8,7 +8,7 @@ SEED ?= $(shell date +%s)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := build
-.PHONY: clang build demo test test-tosa test-python test-report web wheel tosa-venv test-arm test-versions fuzz fuzz-graphs asan same-programs coverage debug bench docs micro-bench zoo zoo-check format lint clean setup help
+.PHONY: clang build demo test test-tosa test-python test-report web wheel tosa-venv test-arm test-versions fuzz fuzz-graphs asan same-programs coverage debug bench bench-peers docs micro-bench zoo zoo-check format lint clean setup help
 
 build: setup build/build.ninja ## compile layline: build/layline
 	cmake --build build -j $(JOBS)
@@ -69,6 +69,9 @@ debug: setup build-debug/build.ninja ## an unoptimised build with debug informat
 
 bench: build ## measure the zoo (or MODELS="NAME...") into docs/benchmarks.md
 	scripts/bench $(MODELS)
+
+bench-peers: build ## layline beside ONNX Runtime, OpenVINO, LiteRT and MNN (or MODELS="NAME...")
+	scripts/bench-peers $(MODELS)
 
 docs: build ## rewrite docs/ops.md, docs/cli.md and the manual page from the compiler
 	build/op_table > docs/ops.md
