@@ -23,6 +23,7 @@ namespace layline {
 /// The options of `layline compile`, by the same names.
 struct Options {
   std::string target = "xnnpack";  ///< or "tosa"
+  std::string accelerator;         ///< the NPU that a TOSA program is for; empty for any
   std::string profile;             ///< a file of measured costs; empty for the built-in ones
   std::vector<std::string> disable;
   std::map<std::string, std::string> input_order;  ///< by the input's name: "nchw" or "nhwc"

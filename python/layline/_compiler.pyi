@@ -10,6 +10,7 @@ class CompiledModel:
 def compile(
     path: str,
     target: str,
+    accelerator: str,
     profile: str,
     disable: list[str],
     input_order: dict[str, str],

@@ -28,6 +28,7 @@ def compile(
     *,
     dynamic_shapes: Any = None,
     target: str = "xnnpack",
+    accelerator: str | None = None,
     profile: str | os.PathLike[str] | None = None,
     disable: Iterable[str] = (),
     input_order: Mapping[str, str] | None = None,
@@ -43,6 +44,7 @@ def compile(
     """
     options = dict(
         target=target,
+        accelerator=accelerator or "",
         profile=os.fspath(profile) if profile is not None else "",
         disable=list(disable),
         input_order=dict(input_order or {}),

@@ -12,13 +12,15 @@ namespace nb = nanobind;
 namespace {
 
 layline::CompiledModel compile(const std::string& path, const std::string& target,
-                               const std::string& profile, std::vector<std::string> disable,
+                               const std::string& accelerator, const std::string& profile,
+                               std::vector<std::string> disable,
                                std::map<std::string, std::string> input_order,
                                std::map<std::string, std::string> output_order, bool verify,
                                const std::string& name) {
   const nb::gil_scoped_release released;
-  return layline::compile_model(path, {target, profile, std::move(disable), std::move(input_order),
-                                       std::move(output_order), verify, name});
+  return layline::compile_model(
+      path, {target, accelerator, profile, std::move(disable), std::move(input_order),
+             std::move(output_order), verify, name});
 }
 
 }  // namespace
@@ -38,7 +40,7 @@ NB_MODULE(_compiler, module) {
       .def("explain", [](const layline::CompiledModel& model, const std::string& node) {
         return model.explain(node);
       });
-  module.def("compile", compile, nb::arg("path"), nb::arg("target"), nb::arg("profile"),
-             nb::arg("disable"), nb::arg("input_order"), nb::arg("output_order"), nb::arg("verify"),
-             nb::arg("name"));
+  module.def("compile", compile, nb::arg("path"), nb::arg("target"), nb::arg("accelerator"),
+             nb::arg("profile"), nb::arg("disable"), nb::arg("input_order"),
+             nb::arg("output_order"), nb::arg("verify"), nb::arg("name"));
 }

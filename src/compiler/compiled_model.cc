@@ -50,6 +50,7 @@ std::string CompiledModel::explain(const std::string& node) const {
 CompiledModel compile_model(const std::string& path, const Options& options) {
   CompileOptions compile_options;
   compile_options.target = options.target;
+  compile_options.accelerator = options.accelerator;
   compile_options.profile = options.profile;
   compile_options.disabled_passes = options.disable;
   compile_options.input_orders = orders(options.input_order);
