@@ -27,7 +27,8 @@ class Enumeration {
     }
     // The first operand has some of the variables, the result the rest.
     int first = 0;
-    while (first < node_.operand_count() && constant_of(node_.operand(first)) != nullptr) ++first;
+    while (first < node_.operand_count() && stored_constant(node_.operand(first)) != nullptr)
+      ++first;
     if (first == node_.operand_count()) return std::nullopt;
     if (!add_orders_of(first)) return std::nullopt;
     const size_t known = known_.size(), found = found_.size();
@@ -85,7 +86,7 @@ class Enumeration {
     std::vector<PortVariables> ports = {variables_of(kResultPort)};
     for (int port = 0; port < node_.operand_count(); ++port) ports.push_back(variables_of(port));
     for (int port = kResultPort; port < node_.operand_count(); ++port) {
-      if (port != kResultPort && constant_of(node_.operand(port)) != nullptr) continue;
+      if (port != kResultPort && stored_constant(node_.operand(port)) != nullptr) continue;
       const PortVariables& own = ports[static_cast<size_t>(port + 1)];
       if (std::ranges::all_of(ports, [&](const auto& other) { return covers(own, other); }))
         return port;

@@ -79,33 +79,34 @@ Text pass_text(const PassTime& time) {
 }  // namespace
 
 std::string to_json(const Report& report) {
-  return json::object(
-             {{"version", json::string(report.version)},
-              {"model", json::string(report.model)},
-              {"target", json::string(report.target)},
-              {"accelerator", json::string(report.accelerator)},
-              {"compile_ms", json::number(report.compile_ms, 3)},
-              {"ops", json::number(report.ops)},
-              {"delegates", json::number(report.delegates)},
-              {"portable_ops", json::list_of(report.portable_ops, portable_op_text)},
-              {"permutes", permutes_text(report.permutes)},
-              {"moves", json::object({{"slice", moves_text(report.slices)},
-                                      {"concat", moves_text(report.concats)},
-                                      {"copy", moves_text(report.copies)}})},
-              {"inputs", json::list_of(report.inputs, boundary_text)},
-              {"outputs", json::list_of(report.outputs, boundary_text)},
-              {"symbols", json::list_of(report.symbols, symbol_text)},
-              {"states", json::list_of(report.states, state_text)},
-              {"memory", json::object({{"arena_bytes", json::number(report.arena_bytes)},
-                                       {"arena_lower_bound_bytes",
-                                        json::number(report.arena_lower_bound_bytes)},
-                                       {"state_bytes", json::number(report.state_bytes)},
-                                       {"constant_bytes", json::number(report.constant_bytes)}})},
-              {"kernels", strings(report.kernels)},
-              {"backends", strings(report.backends)},
-              {"methods", strings(report.methods)},
-              {"passes", json::list_of(report.passes, pass_text)}}) +
-         "\n";
+  std::vector<std::pair<std::string_view, Text>> members = {
+      {"version", json::string(report.version)},
+      {"model", json::string(report.model)},
+      {"target", json::string(report.target)},
+      {"compile_ms", json::number(report.compile_ms, 3)},
+      {"ops", json::number(report.ops)},
+      {"delegates", json::number(report.delegates)},
+      {"portable_ops", json::list_of(report.portable_ops, portable_op_text)},
+      {"permutes", permutes_text(report.permutes)},
+      {"moves", json::object({{"slice", moves_text(report.slices)},
+                              {"concat", moves_text(report.concats)},
+                              {"copy", moves_text(report.copies)}})},
+      {"inputs", json::list_of(report.inputs, boundary_text)},
+      {"outputs", json::list_of(report.outputs, boundary_text)},
+      {"symbols", json::list_of(report.symbols, symbol_text)},
+      {"states", json::list_of(report.states, state_text)},
+      {"memory",
+       json::object({{"arena_bytes", json::number(report.arena_bytes)},
+                     {"arena_lower_bound_bytes", json::number(report.arena_lower_bound_bytes)},
+                     {"state_bytes", json::number(report.state_bytes)},
+                     {"constant_bytes", json::number(report.constant_bytes)}})},
+      {"kernels", strings(report.kernels)},
+      {"backends", strings(report.backends)},
+      {"methods", strings(report.methods)},
+      {"passes", json::list_of(report.passes, pass_text)}};
+  if (!report.accelerator.empty())
+    members.emplace_back("accelerator", json::string(report.accelerator));
+  return json::object(members) + "\n";
 }
 
 }  // namespace layline

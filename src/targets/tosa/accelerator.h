@@ -12,6 +12,9 @@ struct Accelerator {
   /// U55 and U65 have fewer operators than TOSA's integer profile, and limits on those they have;
   /// U85 has the whole profile.
   bool is_u85;
+  /// Whether a TRANSPOSE of the fewest axes takes the fewest cycles, as Vela counts them; elsewhere
+  /// those of the operand take fewer.
+  bool merges_axes;
 };
 
 /// UserError with the list of all if there is none of this name.

@@ -10,9 +10,15 @@ namespace {
 
 using Transpose = Relayout::Transpose;
 
+std::vector<int64_t> without_units(const Shape& shape) {
+  std::vector<int64_t> sizes = static_dims(shape);
+  std::erase(sizes, 1);
+  return sizes;
+}
+
 bool runs(const Transpose& transpose, size_t element_bytes, const Accelerator& accelerator) {
   return transpose.dims.size() <= rewrites::kMostAxes &&
-         can_transpose(static_dims(transpose.dims), static_cast<int>(element_bytes), accelerator);
+         can_transpose(without_units(transpose.dims), static_cast<int>(element_bytes), accelerator);
 }
 
 /// The same movement with the axis in two, the inner one of the given size.
@@ -38,6 +44,11 @@ Transpose split(const Transpose& whole, size_t axis, int64_t inner) {
 
 std::optional<Transpose> npu_transpose(const Relayout& relayout, size_t element_bytes,
                                        const Accelerator& accelerator) {
+  const auto permutation = relayout.as_permutation();
+  if (permutation && !accelerator.merges_axes) {
+    const Transpose axes{relayout.source(), *permutation};
+    if (runs(axes, element_bytes, accelerator)) return axes;
+  }
   const Transpose whole = relayout.as_transpose();
   if (runs(whole, element_bytes, accelerator)) return whole;
   // The axis that is too long as two, of about the same length.
