@@ -118,5 +118,16 @@ TEST_F(AllOrders, AShuffleBetweenAConvolutionAndAMeanIsProvedAway) {
   EXPECT_EQ(certificate.cost.permutes, 0);
 }
 
+TEST_F(AllOrders, AQuantisedTableHasNoOrderOfItsOwn) {
+  Quantisation steps;
+  steps.scales = {0.5f};
+  Value* table =
+      build_.constant(Constant::owned(DType::i8, {2, 8}, std::vector<std::byte>(size_t{2} * 8)),
+                      QuantisationRef(steps));
+  Value* indices = graph_.add_input("i", {DType::i64, {6}});
+  Value* rows = build_.add(Op::gather, {table, indices}, AxisAttrs{0});
+  EXPECT_TRUE(count(rows, {{}, {6}, {6, 8}}));
+}
+
 }  // namespace
 }  // namespace layline
