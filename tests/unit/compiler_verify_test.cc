@@ -1,6 +1,7 @@
 #include "compiler/verify.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -30,7 +31,9 @@ graph "forward" {
 class VerifyModel : public testing::Test {
  protected:
   void SetUp() override {
-    path = (std::filesystem::path(testing::TempDir()) / "verify_model.lay").string();
+    path = (std::filesystem::path(testing::TempDir()) /
+            ("verify_model_" + std::to_string(::getpid()) + ".lay"))
+               .string();
     std::ofstream(path) << kModel;
   }
   void TearDown() override { std::filesystem::remove(path); }
