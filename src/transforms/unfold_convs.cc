@@ -23,8 +23,8 @@ struct Window {
   int64_t out_height, out_width, out_channels;
 };
 
-/// Nullopt for what is not unfolded: groups, 1-d and 3-d windows, pointwise convolutions (one with a
-/// stride counts as a window: it gathers), dynamic sizes, other numbers than f32.
+/// Nullopt for what is not unfolded: groups, 1-d and 3-d windows, pointwise convolutions (one with
+/// a stride counts as a window: it gathers), dynamic sizes, other numbers than f32.
 std::optional<Window> window_of(const Node& conv) {
   const auto& attrs = conv.attrs<ConvAttrs>();
   const Shape& x = conv.operand(0)->shape();

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr rlim_t kSeconds = 60;  // of processor time; what is refused takes none
+constexpr rlim_t kSeconds = 60;                  // of processor time; what is refused takes none
 constexpr size_t kMostAdded = size_t{80} << 20;  // to a program, of what the model does not hold
 
 class Hostile : public testing::Test {

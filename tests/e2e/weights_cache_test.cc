@@ -18,9 +18,9 @@ et::Error use_weights_cache(bool on) {
   return error == et::Error::Ok ? et::set_option("XnnpackBackend", options.view()) : error;
 }
 
-// The cache goes by the names of weights and bias, but what XNNPACK packs of a static int8 product has
-// the scales of its input and result in it. Steps of an unrolled recurrence share weights and differ
-// in scales, and get each other's (docs/limits.md).
+// The cache goes by the names of weights and bias, but what XNNPACK packs of a static int8 product
+// has the scales of its input and result in it. Steps of an unrolled recurrence share weights and
+// differ in scales, and get each other's (docs/limits.md).
 bool shares_weights_between_scales(const std::string& fixture) {
   return fixture == "quantised_tosa_lstm" || fixture == "quantised_tosa_yardstick_lstm";
 }

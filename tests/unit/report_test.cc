@@ -61,8 +61,7 @@ TEST_F(ReportTest, HasTheKeysOfTheContract) {
   EXPECT_EQ(keys(report), (std::vector<std::string>{
                               "version", "model", "target", "compile_ms", "ops", "delegates",
                               "portable_ops", "permutes", "moves", "inputs", "outputs", "symbols",
-                              "states",
-                              "memory", "kernels", "backends", "methods", "passes"}));
+                              "states", "memory", "kernels", "backends", "methods", "passes"}));
   EXPECT_EQ(keys(report["portable_ops"].at(0)), (std::vector<std::string>{"op", "count", "why"}));
   EXPECT_EQ(keys(report["permutes"]),
             (std::vector<std::string>{"source", "implied", "absorbed", "final", "bytes",

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "../zip_writer.h"
 #include "base/error.h"
 #include "frontend/pt2/archive.h"
-#include "../zip_writer.h"
 
 namespace layline::pt2 {
 namespace {

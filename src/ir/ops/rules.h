@@ -28,9 +28,9 @@ EvaluateRule evaluate_constant, evaluate_relayout, evaluate_expand, evaluate_sli
 
 // elementwise.cc
 InferRule infer_bounded_binary, infer_bounded_float_binary, infer_numeric_binary, infer_any_binary,
-    infer_integer_binary, infer_float_binary,
-    infer_comparison, infer_logical_binary, infer_prelu, infer_where, infer_numeric_unary,
-    infer_float_unary, infer_logical_not, infer_clamp, infer_convert;
+    infer_integer_binary, infer_float_binary, infer_comparison, infer_logical_binary, infer_prelu,
+    infer_where, infer_numeric_unary, infer_float_unary, infer_logical_not, infer_clamp,
+    infer_convert;
 
 // binary.cc
 EvaluateRule evaluate_add, evaluate_sub, evaluate_mul, evaluate_div, evaluate_minimum,
@@ -44,10 +44,10 @@ EvaluateRule evaluate_add, evaluate_sub, evaluate_mul, evaluate_div, evaluate_mi
 EvaluateRule evaluate_abs, evaluate_neg, evaluate_exp, evaluate_expm1, evaluate_log, evaluate_log1p,
     evaluate_sqrt, evaluate_rsqrt, evaluate_reciprocal, evaluate_sin, evaluate_cos, evaluate_atan,
     evaluate_asin, evaluate_acos, evaluate_sinh, evaluate_cosh, evaluate_asinh, evaluate_acosh,
-    evaluate_atanh,
-    evaluate_tanh, evaluate_sigmoid, evaluate_erf, evaluate_floor, evaluate_ceil, evaluate_round,
-    evaluate_trunc, evaluate_square, evaluate_sign, evaluate_logical_not, evaluate_hardswish,
-    evaluate_gelu, evaluate_elu, evaluate_leaky_relu, evaluate_clamp, evaluate_convert;
+    evaluate_atanh, evaluate_tanh, evaluate_sigmoid, evaluate_erf, evaluate_floor, evaluate_ceil,
+    evaluate_round, evaluate_trunc, evaluate_square, evaluate_sign, evaluate_logical_not,
+    evaluate_hardswish, evaluate_gelu, evaluate_elu, evaluate_leaky_relu, evaluate_clamp,
+    evaluate_convert;
 
 // contraction.cc
 InferRule infer_linear, infer_matmul, infer_conv, infer_conv_transpose;
@@ -66,7 +66,8 @@ InferRule infer_reduce_numeric, infer_reduce_float, infer_reduce_extremum, infer
     infer_arg_extremum, infer_argsort, infer_softmax, infer_cumsum, infer_normalize;
 EvaluateRule evaluate_reduce_sum, evaluate_reduce_mean, evaluate_reduce_max, evaluate_reduce_min,
     evaluate_reduce_prod, evaluate_reduce_any, evaluate_reduce_all, evaluate_argmax,
-    evaluate_argmin, evaluate_argsort, evaluate_softmax, evaluate_log_softmax, evaluate_cumsum, evaluate_normalize;
+    evaluate_argmin, evaluate_argsort, evaluate_softmax, evaluate_log_softmax, evaluate_cumsum,
+    evaluate_normalize;
 
 // quantisation.cc
 InferRule infer_quantize, infer_dequantize, infer_reinterpret, infer_quantize_by,

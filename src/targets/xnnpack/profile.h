@@ -1,5 +1,5 @@
-// Cost profiles: what moving data and multiplying costs on one machine, measured by `layline tune` and kept in a
-// file (profiles/FORMAT.md).
+// Cost profiles: what moving data and multiplying costs on one machine, measured by `layline tune`
+// and kept in a file (profiles/FORMAT.md).
 #pragma once
 
 #include <string>
