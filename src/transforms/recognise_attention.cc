@@ -68,11 +68,12 @@ double factor_of(const std::vector<Scaling>& scalings) {
 bool find_product(Value* scores, Attention& attention, int steps) {
   Node* node = scores->def();
   if (node == nullptr || steps == 0) return false;
+  const bool is_own = scores == attention.softmax->operand(0) || scores->has_one_use();
   if (node->is(Op::matmul)) {
     attention.product = node;
-    return true;
+    // Others that read the product want it without the factors that come after it.
+    return is_own || attention.scalings.empty();
   }
-  const bool is_own = scores == attention.softmax->operand(0) || scores->has_one_use();
   if (!is_own) return false;
   if (const auto scaling = as_scaling(node)) {
     attention.scalings.push_back(*scaling);

@@ -442,5 +442,17 @@ TEST(FoldRepeats, RepetitionAlongOtherAxesStays) {
   EXPECT_EQ(m.count(Op::expand), 1);
 }
 
+TEST(RecogniseAttention, AProductThatOthersReadIsNotScaledForThem) {
+  Model model;
+  Value* q = model.input({2, 4, 8});
+  Value* k = model.input({2, 4, 8});
+  Value* scores = model.add(Op::matmul, {q, k}, MatmulAttrs{true});
+  Value* scaled = model.binary(Op::mul, scores, model.number(0.25));
+  model.output(model.add(Op::softmax, {scaled}, AxisAttrs{2}));
+  model.output(model.add(Op::neg, {scores}));
+  model.run({"recognise_attention"});
+  EXPECT_EQ(model.count(Op::mul), 1);
+}
+
 }  // namespace
 }  // namespace layline
