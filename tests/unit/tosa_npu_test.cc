@@ -228,6 +228,25 @@ TEST(TosaNpu, WhatAnNpuHasNoOperatorForIsToldOnceForEachNode) {
   EXPECT_TRUE(cannot_run(graph(), u85()).empty());
 }
 
+TEST(TosaNpu, AfterSumsOf48BitsTheRightNodeIsNamed) {
+  const auto found = cannot_run(parse_graph(R"(graph "g" {
+    input "x" %x : f32[1,2,4]
+    input "z" %z : f32[1,4,3]
+    %q = quantize(%x) { quantisation = i16 in [-32767,32767] scale f32[] (0.5) zero i32[] (0) }
+    %r = quantize(%z) { quantisation = i16 in [-32767,32767] scale f32[] (0.5) zero i32[] (0) }
+    %w = constant() { data = i8[4,4] splat 3, quantisation = i8 in [-127,127] scale f32[4,1] (1, 1, 1, 1) }
+    %l = linear(%q, %w) { quantisation = i16 in [-32767,32767] scale f32[] (2) zero i32[] (0) }
+    %m = matmul(%l, %r) { quantisation = i16 in [-32767,32767] scale f32[] (9) zero i32[] (0) }
+    %y = dequantize(%m)
+    output "y" %y
+  })",
+                                            "test"),
+                                u55());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].value, "m");
+  EXPECT_NE(found[0].why.find("8-bit"), std::string::npos) << found[0].why;
+}
+
 TEST(TosaNpu, FloatsRunOnNone) {
   for (const Accelerator* accelerator : {&u55(), &u65(), &u85()}) {
     const auto found = cannot_run(parse_graph(R"(graph "g" {

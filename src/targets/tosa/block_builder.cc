@@ -176,7 +176,7 @@ std::string BlockBuilder::zero48() {
   if (!zero48_.empty()) return zero48_;
   constexpr size_t kBytes = 6;
   zero48_ = unique("const");
-  program_.operators.push_back({united(fb::ConstAttributeT{}), {}, {zero48_}});
+  push({united(fb::ConstAttributeT{}), {}, {zero48_}}, nullptr);
   program_.tensors.push_back(
       {zero48_,
        fb::DType::INT48,
@@ -243,6 +243,8 @@ Program BlockBuilder::finish() {
     program_.tensors.push_back(
         {outputs_[i], *element_type(value->dtype()), dims(value->shape()), std::nullopt});
   }
+  LAYLINE_ASSERT(makers_.size() == program_.operators.size(), "{} operators, and makers of {}",
+                 program_.operators.size(), makers_.size());
   return std::move(program_);
 }
 
