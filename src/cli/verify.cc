@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/reference_model.h"
+#include "compiler/verify_tosa.h"
 #include "pte/sink.h"
 #include "pte/writer.h"
 #include "runtime/program.h"
@@ -21,6 +23,8 @@ namespace fs = std::filesystem;
 
 struct VerifyArguments {
   std::string model;
+  std::string target = "xnnpack";
+  std::string accelerator;
   std::string inputs;
 };
 
@@ -64,19 +68,40 @@ RunMethod load_method(const pte::Program& program, const std::string& method) {
   };
 }
 
+std::vector<VerifiedMethod> verify_program(const VerifyArguments& arguments,
+                                           const std::map<std::string, Tensor>& inputs) {
+  CompileOptions options;
+  options.target = arguments.target;
+  options.accelerator = arguments.accelerator;
+  if (options.target != "tosa") return verify_model(arguments.model, options, inputs, load_method);
+  const ReferenceModel model;
+  return {verify_tosa(arguments.model, options, inputs,
+                      [&](const tosa::Program& program, std::span<const Tensor> stored) {
+                        return model.run(program, stored);
+                      })};
+}
+
+std::string told(const VerifiedMethod& method) {
+  std::string text = fmt::format(
+      "{}: {} changes by passes and {} results of the program in {} run{} agree with the "
+      "reference evaluator",
+      method.name, method.passes, method.results, method.steps, method.steps == 1 ? "" : "s");
+  if (method.units == 1) text += ", but for a unit of rounding";
+  if (method.units > 1)
+    text += fmt::format(": no op is off by more than it may be, and the results by {} units",
+                        method.units);
+  return text + "\n";
+}
+
 void verify_command(const VerifyArguments& arguments) {
   const std::map<std::string, Tensor> inputs = read_inputs(arguments.inputs);
   std::vector<VerifiedMethod> methods;
   {
     const Progress progress(fmt::format("verifying {}", arguments.model));
-    methods = verify_model(arguments.model, {}, inputs, load_method);
+    methods = verify_program(arguments, inputs);
   }
   std::string text;
-  for (const VerifiedMethod& method : methods)
-    text += fmt::format(
-        "{}: {} changes by passes and {} results of the program in {} run{} agree with the "
-        "reference evaluator\n",
-        method.name, method.passes, method.results, method.steps, method.steps == 1 ? "" : "s");
+  for (const VerifiedMethod& method : methods) text += told(method);
   write_stdout(text);
 }
 
@@ -92,6 +117,15 @@ void add_verify_command(CLI::App& app) {
       ->type_name("")
       ->required();
   command
+      ->add_option("--target", arguments->target,
+                   "xnnpack (on the ExecuTorch runtime), or tosa (in Arm's reference model, which\n"
+                   "tosa-tools of PyPI has: LAYLINE_TOSA_PYTHON is the Python that has it)")
+      ->option_text("TARGET");
+  command
+      ->add_option("--accelerator", arguments->accelerator,
+                   "The NPU that a TOSA program is for, as in compile")
+      ->option_text("NPU");
+  command
       ->add_option(
           "--inputs", arguments->inputs,
           "A directory of NAME.npy, inputs by their names in the model, in logical shape;\n"
@@ -102,7 +136,8 @@ void add_verify_command(CLI::App& app) {
       "program that is wrong, and the first node. The evaluator is slow: seconds to minutes.\n"
       "\n"
       "Example:\n"
-      "  layline verify model.pt2 --inputs samples");
+      "  layline verify model.pt2 --inputs samples\n"
+      "  layline verify model.pt2 --target tosa");
   command->callback([arguments] { verify_command(*arguments); });
 }
 

@@ -1,9 +1,9 @@
 #include "compiler/verify.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/error.h"
+#include "compiler/verify_inputs.h"
 #include "ir/evaluate.h"
 #include "targets/xnnpack/lower.h"
 #include "transforms/validate.h"
@@ -15,43 +15,6 @@ constexpr size_t kStepsWithStates = 3;
 
 /// The bound for what the runtime's kernels may round differently, of the largest element.
 double tolerance(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16 ? 5e-3 : 1e-4; }
-
-Tensor permuted(const Tensor& tensor, const std::vector<int>& order) {
-  if (std::ranges::is_sorted(order)) return tensor;
-  return evaluate_op(Op::relayout, std::span(&tensor, 1),
-                     RelayoutAttrs{Relayout::permute(tensor.type().shape, order)});
-}
-
-/// A boundary tensor as it lies in memory, from its logical shape, and back.
-Tensor stored(const Tensor& logical, const std::vector<int>& dim_order) {
-  return permuted(logical, dim_order);
-}
-Tensor logical(const Tensor& stored, const std::vector<int>& dim_order) {
-  std::vector<int> inverse(dim_order.size());
-  for (size_t i = 0; i < dim_order.size(); ++i)
-    inverse[static_cast<size_t>(dim_order[i])] = static_cast<int>(i);
-  return permuted(stored, inverse);
-}
-
-/// What a first run begins with: states with their first values, arguments as given or made up.
-std::vector<Tensor> first_inputs(const Graph& graph, const std::map<std::string, Tensor>& given) {
-  std::vector<Tensor> inputs = probes(graph);
-  size_t next = 0;
-  for (const GraphInput& input : graph.inputs()) {
-    if (input.value == nullptr) continue;
-    Tensor& tensor = inputs[next++];
-    if (input.is_state()) {
-      tensor = tensor_of(*input.initial);
-    } else if (const auto found = given.find(input.name); found != given.end()) {
-      if (found->second.type().shape.size() != input.dim_order.size() ||
-          found->second.dtype() != tensor.dtype())
-        throw UserError("input `{}` is {}, which does not fit {}", input.name,
-                        to_string(found->second.type()), to_string(input.value->type()));
-      tensor = stored(found->second, input.dim_order);
-    }
-  }
-  return inputs;
-}
 
 class MethodCheck {
  public:
@@ -143,13 +106,7 @@ std::vector<VerifiedMethod> verify_model(const std::string& path, const CompileO
                                          const std::map<std::string, Tensor>& inputs,
                                          const LoadMethod& load) {
   LoadedModel model = load_model(path, options);
-  std::set<std::string> known;
-  for (const Graph& graph : model.methods)
-    for (const GraphInput& input : arguments(graph)) known.insert(input.name);
-  for (const auto& [name, tensor] : inputs)
-    if (!known.contains(name))
-      throw UserError("there is no input `{}`; there are {}", name, fmt::join(known, ", "));
-
+  check_input_names(model, inputs);
   std::vector<VerifiedMethod> verified;
   std::vector<std::vector<Tensor>> first;
   for (Graph& graph : model.methods) {

@@ -23,6 +23,7 @@ struct VerifiedMethod {
   size_t passes = 0;   // runs of passes that changed the graph, each checked
   size_t results = 0;  // of the program, checked
   size_t steps = 0;    // runs of the program: several if it has states
+  int64_t units = 0;   // by which a quantised result of a TOSA program is off, each op by less
 };
 
 /// `inputs` by name, in logical shape; what is not given is made up. Throws InternalError, naming

@@ -1,7 +1,5 @@
 #include "targets/tosa/lower.h"
 
-#include <unordered_set>
-
 #include "base/error.h"
 #include "targets/ledger.h"
 #include "targets/tosa/block_builder.h"
@@ -37,28 +35,6 @@ void preflight(const Graph& graph) {
                   fmt::join(problems, "; "));
 }
 
-/// What the program computes: not what the caller does at the boundary, nor what a table holds.
-std::unordered_set<const Node*> nodes_read(const Graph& graph) {
-  std::unordered_set<const Node*> read;
-  std::vector<const Node*> waiting;
-  const auto visit = [&](const Value* value) {
-    if (value->def() && !value->def()->is(Op::constant) && read.insert(value->def()).second)
-      waiting.push_back(value->def());
-  };
-  for (const GraphOutput& output : graph.outputs())
-    if (output.value) visit(boundary_value(output));
-  while (!waiting.empty()) {
-    const Node* node = waiting.back();
-    waiting.pop_back();
-    const std::optional<Lookup> lookup = node->is(Op::quantize) ? find_lookup(*node) : std::nullopt;
-    if (lookup)
-      visit(lookup->source);
-    else
-      for (const Value* operand : node->operands()) visit(operand);
-  }
-  return read;
-}
-
 /// 64-bit integers are held in 32 bits.
 BoundaryTensor boundary(const Graph& graph, const std::string& name, const Value* value,
                         const std::vector<int>& dim_order, const QuantisationRef& quantisation) {
@@ -92,6 +68,27 @@ std::vector<CannotRun> nodes_that_cannot_run(const Program& program,
 
 }  // namespace
 
+std::unordered_set<const Node*> computed_nodes(const Graph& graph) {
+  std::unordered_set<const Node*> read;
+  std::vector<const Node*> waiting;
+  const auto visit = [&](const Value* value) {
+    if (value->def() && !value->def()->is(Op::constant) && read.insert(value->def()).second)
+      waiting.push_back(value->def());
+  };
+  for (const GraphOutput& output : graph.outputs())
+    if (output.value) visit(boundary_value(output));
+  while (!waiting.empty()) {
+    const Node* node = waiting.back();
+    waiting.pop_back();
+    const std::optional<Lookup> lookup = node->is(Op::quantize) ? find_lookup(*node) : std::nullopt;
+    if (lookup)
+      visit(lookup->source);
+    else
+      for (const Value* operand : node->operands()) visit(operand);
+  }
+  return read;
+}
+
 Program lower(const std::vector<Graph>& graphs, Report& report, const Accelerator* accelerator) {
   if (graphs.size() != 1)
     throw UserError(
@@ -101,7 +98,7 @@ Program lower(const std::vector<Graph>& graphs, Report& report, const Accelerato
   const Graph& graph = graphs[0];
   preflight(graph);
   BlockBuilder block(graph, accelerator);
-  const std::unordered_set<const Node*> read = nodes_read(graph);
+  const std::unordered_set<const Node*> read = computed_nodes(graph);
   for (const Node* node : graph) {
     if (!read.contains(node)) continue;
     is_quantised(*node) ? emit_quantised(block, *node)

@@ -1,6 +1,7 @@
 // From a legalised graph to a TOSA program.
 #pragma once
 
+#include <unordered_set>
 #include <vector>
 
 #include "ir/graph.h"
@@ -15,5 +16,9 @@ namespace layline::tosa {
 /// node at once, if TOSA cannot express something.
 Program lower(const std::vector<Graph>& graphs, Report& report,
               const Accelerator* accelerator = nullptr);
+
+/// The nodes that the program has operators for: not what the caller does at the boundary, nor what
+/// a table holds.
+std::unordered_set<const Node*> computed_nodes(const Graph& graph);
 
 }  // namespace layline::tosa

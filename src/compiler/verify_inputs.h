@@ -1,0 +1,24 @@
+// What a model is verified with: the user's tensors, and what is made up in place of those that are
+// not given.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/compile.h"
+#include "ir/tensor.h"
+
+namespace layline {
+
+/// A boundary tensor in its logical shape, from how it lies in memory.
+Tensor logical(const Tensor& stored, const std::vector<int>& dim_order);
+
+/// UserError if a tensor is for no input of the model.
+void check_input_names(const LoadedModel& model, const std::map<std::string, Tensor>& given);
+
+/// What a first run begins with, as it lies in memory: states with their first values, arguments as
+/// given, in logical shape, or made up.
+std::vector<Tensor> first_inputs(const Graph& graph, const std::map<std::string, Tensor>& given);
+
+}  // namespace layline
