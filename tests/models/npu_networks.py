@@ -1,7 +1,7 @@
-"""Exports whole networks that Arm's own quantiser made, for scripts/tosa-networks: 8-bit weights, and
-activations of 8 bits (NAME.tosa8) or of 16 (NAME.tosa16).
+"""Exports whole networks for scripts/tosa-networks: in float (NAME.tosafp), and as Arm's own quantiser
+makes them, with 8-bit weights and activations of 8 bits (NAME.tosa8) or of 16 (NAME.tosa16).
 
-    npu_networks.py PACKAGES OUTPUT_DIR [NAME | NAME.VARIANT]...
+    npu_networks.py PACKAGES OUTPUT_DIR [NAME.VARIANT]...
 
 PACKAGES is the folder of Arm's serializer, which its quantiser imports. Weights are random, and images
 of 64 x 64 pixels, because Arm's reference model is slow. What exists already is skipped.
@@ -12,7 +12,8 @@ from pathlib import Path
 
 import arm_packages
 
-arm_packages.use(sys.argv[1])
+if __name__ == "__main__":
+    arm_packages.use(sys.argv[1])
 
 import torch
 
@@ -21,7 +22,9 @@ import npu
 import npu_quantised
 import zoo
 
-VARIANTS = {"tosa8": "quantised_tosa_", "tosa16": "quantised_tosa16_"}
+VARIANTS = {"tosafp": None, "tosa8": "quantised_tosa_", "tosa16": "quantised_tosa16_"}
+SPECIFICATIONS = {variant: npu_quantised.ACTIVATIONS[prefix][0] if prefix else "TOSA-1.0+FP"
+                  for variant, prefix in VARIANTS.items()}
 SIDE = 64
 SMALL = {"unet": (npu.UNet, (1, 3, SIDE, SIDE)), "lstm": (npu.Lstm, (1, 6, 8))}
 NAMES = """mobilenet_v2 resnet18 mobilenet_v3_small unet lstm deit_tiny_patch16_224 efficientnet_b0
@@ -51,9 +54,10 @@ def main():
         if (directory / f"{name}.pt2").exists():
             continue
         model, inputs = create(base)
-        quantised = npu_quantised.quantised(model, inputs, VARIANTS[variant])
-        npu_quantised.drop_traces(quantised)
-        export.save(directory / name, quantised, inputs, samples=False)
+        if VARIANTS[variant]:
+            model = npu_quantised.quantised(model, inputs, VARIANTS[variant])
+            npu_quantised.drop_traces(model)
+        export.save(directory / name, model, inputs, samples=False)
         print(name, flush=True)
 
 
