@@ -30,6 +30,7 @@ import numpy as np
 
 import runtimes
 import tables
+from generated_section import write_section
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ZOO = ROOT / "zoo"
@@ -268,7 +269,7 @@ def main():
             print(f"[{index}/{len(arguments.names)}] {tables.summary(name, result)}; {left}", flush=True)
     text = tables.page(results)
     print(text, end="")
-    tables.write(PAGE, text)
+    write_section(PAGE, "bench-peers", text)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ ProgramSource::ProgramSource(std::string path) : path_(std::move(path)) {
 
 LoadedProgram ProgramSource::load(const std::string& method, OpTimer* timer) const {
   if (!compiled_) return LoadedProgram::from_file(path_, {method}, timer);
-  return LoadedProgram::from_bytes(*compiled_, path_, {method}, timer);
+  return LoadedProgram::from_compiled(*compiled_, path_, {method}, timer);
 }
 
 }  // namespace layline

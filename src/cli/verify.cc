@@ -53,7 +53,7 @@ RunMethod load_method(const pte::Program& program, const std::string& method) {
   MemorySink sink;
   pte::write_program(program, sink);
   auto loaded = std::make_shared<LoadedProgram>(
-      LoadedProgram::from_bytes(sink.bytes(), "the program", {method}));
+      LoadedProgram::from_compiled(sink.bytes(), "the program", {method}));
   return [loaded](std::span<const Tensor> arguments) {
     std::vector<HostTensor> given;
     size_t next = 0;

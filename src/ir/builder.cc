@@ -30,9 +30,7 @@ Value* Builder::relayout(Value* x, Relayout relayout) const {
 }
 
 Value* Builder::constant(const Tensor& tensor) const {
-  return constant(Constant::owned(tensor.dtype(), tensor.type().shape,
-                                  {tensor.bytes().begin(), tensor.bytes().end()}),
-                  tensor.type().quantisation);
+  return constant(Constant::of(tensor), tensor.type().quantisation);
 }
 
 Value* Builder::permute(Value* x, std::span<const int> permutation) const {

@@ -126,10 +126,14 @@ Constant Constant::owned(DType dtype, Shape shape, std::vector<std::byte> bytes)
   return Constant(dtype, Relayout::identity(std::move(shape)), stored, std::move(owner));
 }
 
+Constant Constant::of(const Tensor& tensor) {
+  return owned(tensor.dtype(), tensor.type().shape, {tensor.bytes().begin(), tensor.bytes().end()});
+}
+
 Constant Constant::scalar(DType dtype, double value) {
   Tensor tensor({dtype, {}});
   tensor.set(0, value);
-  return owned(dtype, {}, {tensor.bytes().begin(), tensor.bytes().end()});
+  return of(tensor);
 }
 
 std::span<const float> Constant::row_factors() const {

@@ -14,12 +14,16 @@
 
 namespace layline {
 
+class Tensor;
+
 class Constant {
  public:
   /// Bytes that live elsewhere (a mapped file); `keep_alive` owns them. Row-major over `shape`.
   static Constant view(DType dtype, Shape shape, std::span<const std::byte> stored,
                        std::shared_ptr<const void> keep_alive);
   static Constant owned(DType dtype, Shape shape, std::vector<std::byte> bytes);
+  /// A copy of the tensor's numbers.
+  static Constant of(const Tensor& tensor);
   /// A rank-0 constant.
   static Constant scalar(DType dtype, double value);
 

@@ -149,7 +149,7 @@ std::string describe(const IoInfo& io) {
 
 class LoadedProgram::Impl {
  public:
-  enum class Source { file, memory };
+  enum class Source { user, compiler };
 
   Impl(std::span<const std::byte> bytes, std::string name, Source source, const Methods& methods,
        OpTimer* timer)
@@ -169,6 +169,15 @@ class LoadedProgram::Impl {
     }
     use(methods.front());
     take_runtime_errors();
+  }
+
+  static std::unique_ptr<Impl> of_copy(std::span<const std::byte> bytes, std::string_view name,
+                                       Source source, const Methods& methods, OpTimer* timer) {
+    AlignedBuffer copy(bytes.size());
+    std::copy(bytes.begin(), bytes.end(), copy.data());
+    auto impl = std::make_unique<Impl>(copy.bytes(), std::string(name), source, methods, timer);
+    impl->keep(std::move(copy));
+    return impl;
   }
 
   void use(const std::string& method) {
@@ -270,7 +279,7 @@ class LoadedProgram::Impl {
   }
 
   [[noreturn]] void fail(const std::string& message) const {
-    if (source_ == Source::memory) throw InternalError(message);
+    if (source_ == Source::compiler) throw InternalError(message);
     throw UserError(message);
   }
 
@@ -482,19 +491,19 @@ LoadedProgram::~LoadedProgram() = default;
 LoadedProgram LoadedProgram::from_file(const std::string& path, const Methods& methods,
                                        OpTimer* timer) {
   std::shared_ptr<const MappedFile> file = MappedFile::open(path);
-  auto impl = std::make_unique<Impl>(file->bytes(), path, Impl::Source::file, methods, timer);
+  auto impl = std::make_unique<Impl>(file->bytes(), path, Impl::Source::user, methods, timer);
   impl->keep(std::move(file));
   return LoadedProgram(std::move(impl));
 }
 
 LoadedProgram LoadedProgram::from_bytes(std::span<const std::byte> bytes, std::string_view name,
-                                        const Methods& methods, OpTimer* timer) {
-  AlignedBuffer copy(bytes.size());
-  std::copy(bytes.begin(), bytes.end(), copy.data());
-  auto impl =
-      std::make_unique<Impl>(copy.bytes(), std::string(name), Impl::Source::memory, methods, timer);
-  impl->keep(std::move(copy));
-  return LoadedProgram(std::move(impl));
+                                        const Methods& methods) {
+  return LoadedProgram(Impl::of_copy(bytes, name, Impl::Source::user, methods, nullptr));
+}
+
+LoadedProgram LoadedProgram::from_compiled(std::span<const std::byte> bytes, std::string_view name,
+                                           const Methods& methods, OpTimer* timer) {
+  return LoadedProgram(Impl::of_copy(bytes, name, Impl::Source::compiler, methods, timer));
 }
 
 const std::vector<IoInfo>& LoadedProgram::inputs() const { return impl_->inputs(); }

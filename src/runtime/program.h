@@ -1,8 +1,8 @@
 // A `.pte` program, loaded into the ExecuTorch runtime and ready to run. This header and its
 // neighbours are all that the rest of layline sees of that runtime.
 //
-// Errors that the program causes are UserErrors if it came from a file, and InternalErrors if it
-// came from memory: what layline has just compiled must run.
+// Errors that the program causes are UserErrors if a user gave it, and InternalErrors if it was
+// compiled in this process: what layline compiles must run.
 #pragma once
 
 #include <cstddef>
@@ -53,9 +53,13 @@ class LoadedProgram {
   /// With a timer, every execution tells it how long each op took.
   static LoadedProgram from_file(const std::string& path, const Methods& methods = {"forward"},
                                  OpTimer* timer = nullptr);
-  /// Copies the bytes. `name` stands for the program in messages.
+  /// A program that a user gave. Copies the bytes; `name` stands for the program in messages.
   static LoadedProgram from_bytes(std::span<const std::byte> bytes, std::string_view name,
-                                  const Methods& methods = {"forward"}, OpTimer* timer = nullptr);
+                                  const Methods& methods = {"forward"});
+  /// The same for a program that this process compiled.
+  static LoadedProgram from_compiled(std::span<const std::byte> bytes, std::string_view name,
+                                     const Methods& methods = {"forward"},
+                                     OpTimer* timer = nullptr);
 
   LoadedProgram(LoadedProgram&&) noexcept;
   LoadedProgram& operator=(LoadedProgram&&) noexcept;

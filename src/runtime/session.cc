@@ -27,17 +27,6 @@ std::vector<Port> describe_ports(const std::vector<IoInfo>& ios) {
   return ports;
 }
 
-/// A program in memory may come from anyone: what the runtime refuses is the caller's to put right,
-/// whereas LoadedProgram takes what is in memory for what layline compiled.
-template <typename Action>
-auto blaming_the_program(Action action) {
-  try {
-    return action();
-  } catch (const InternalError& error) {
-    throw UserError(error.what());
-  }
-}
-
 }  // namespace
 
 struct Session::Contents {
@@ -77,10 +66,8 @@ Session Session::from_file(const std::string& path, const std::vector<std::strin
 
 Session Session::from_bytes(std::span<const std::byte> bytes, const std::string& name,
                             const std::vector<std::string>& methods) {
-  return blaming_the_program([&] {
-    return Session(
-        std::make_unique<Contents>(LoadedProgram::from_bytes(bytes, name, methods), methods));
-  });
+  return Session(
+      std::make_unique<Contents>(LoadedProgram::from_bytes(bytes, name, methods), methods));
 }
 
 void Session::use(const std::string& method) { contents_->use(method); }
@@ -100,9 +87,7 @@ std::vector<Array> Session::run(std::vector<Array> inputs) {
     tensors[i] = {*dtype, std::move(inputs[i].shape), std::move(inputs[i].bytes)};
   }
   std::vector<Array> outputs;
-  std::vector<HostTensor> results =
-      blaming_the_program([&] { return contents_->program.run(tensors); });
-  for (HostTensor& tensor : results)
+  for (HostTensor& tensor : contents_->program.run(tensors))
     outputs.push_back(
         {std::string(name(tensor.dtype)), std::move(tensor.shape), std::move(tensor.bytes)});
   return outputs;

@@ -104,8 +104,7 @@ Constant padding_ratio(const Node& node) {
     for (int64_t j = 0; j < out[2].value(); ++j)
       ratio.set(i * out[2].value() + j, static_cast<double>(attrs.kernel[0] * attrs.kernel[1]) /
                                             static_cast<double>(inside(0, i) * inside(1, j)));
-  return Constant::owned(ratio.dtype(), ratio.type().shape,
-                         {ratio.bytes().begin(), ratio.bytes().end()});
+  return Constant::of(ratio);
 }
 
 Value* avg_pool(const Builder& build, const Node& node) {

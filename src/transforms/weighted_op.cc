@@ -27,8 +27,7 @@ std::vector<double> bias_of(const Node& op) {
 Constant vector_constant(const std::vector<double>& values) {
   Tensor tensor({DType::f32, {static_cast<int64_t>(values.size())}});
   for (size_t i = 0; i < values.size(); ++i) tensor.set(static_cast<int64_t>(i), values[i]);
-  return Constant::owned(DType::f32, tensor.type().shape,
-                         {tensor.bytes().begin(), tensor.bytes().end()});
+  return Constant::of(tensor);
 }
 
 Constant scaled_rows(const Constant& weight, const std::vector<double>& scale) {

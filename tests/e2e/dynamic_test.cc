@@ -22,7 +22,7 @@ Compiled compiled(const std::string& fixture) {
 LoadedProgram load(const std::string& fixture) {
   MemorySink sink;
   pte::write_program(compiled(fixture).program, sink);
-  return LoadedProgram::from_bytes(sink.bytes(), fixture);
+  return LoadedProgram::from_compiled(sink.bytes(), fixture);
 }
 
 HostTensor zeros(const Sizes& shape) {

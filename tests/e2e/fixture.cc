@@ -86,7 +86,7 @@ void expect_outputs(const pte::Program& program, const std::string& method,
                     const std::filesystem::path& folder, const Tolerance& tolerance) {
   MemorySink sink;
   write_program(program, sink);
-  LoadedProgram loaded = LoadedProgram::from_bytes(sink.bytes(), "the fixture", {method});
+  LoadedProgram loaded = LoadedProgram::from_compiled(sink.bytes(), "the fixture", {method});
   const auto numbered = [&](const char* kind, int number) {
     return folder / fmt::format("{}_{}", kind, number);
   };

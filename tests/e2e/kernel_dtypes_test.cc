@@ -115,7 +115,7 @@ bool runs(OpInstance& instance, DType dtype) {
     MemorySink sink;
     write_program(program, sink);
     LoadedProgram loaded =
-        LoadedProgram::from_bytes(sink.bytes(), "the graph", {program.methods[0].name});
+        LoadedProgram::from_compiled(sink.bytes(), "the graph", {program.methods[0].name});
     std::vector<HostTensor> inputs;
     for (const Tensor& x : instance.operands)
       inputs.push_back({x.dtype(), x.dims(), {x.bytes().begin(), x.bytes().end()}});

@@ -33,7 +33,8 @@ std::vector<int64_t> generate(const pte::Program& compiled, std::vector<int64_t>
                               size_t wanted) {
   MemorySink sink;
   write_program(compiled, sink);
-  LoadedProgram program = LoadedProgram::from_bytes(sink.bytes(), "llama", {"prefill", "decode"});
+  LoadedProgram program =
+      LoadedProgram::from_compiled(sink.bytes(), "llama", {"prefill", "decode"});
   std::vector<int64_t> places(tokens.size());
   for (size_t i = 0; i < places.size(); ++i) places[i] = static_cast<int64_t>(i);
   const auto count = static_cast<int64_t>(tokens.size());

@@ -48,7 +48,7 @@ Ran compile_and_run(Graph graph, const std::vector<Tensor>& inputs) {
   MemorySink sink;
   write_program(program, sink);
   LoadedProgram loaded =
-      LoadedProgram::from_bytes(sink.bytes(), "the model", {program.methods[0].name});
+      LoadedProgram::from_compiled(sink.bytes(), "the model", {program.methods[0].name});
   std::vector<HostTensor> given;
   for (const Tensor& input : inputs) given.push_back(host(input));
   for (const HostTensor& output : loaded.run(given)) ran.outputs.push_back(tensor(output));

@@ -70,7 +70,7 @@ bool expect_runs_as_evaluated(uint32_t seed) {
   MemorySink sink;
   write_program(program, sink);
   LoadedProgram loaded =
-      LoadedProgram::from_bytes(sink.bytes(), "the graph", {program.methods[0].name});
+      LoadedProgram::from_compiled(sink.bytes(), "the graph", {program.methods[0].name});
   std::vector<HostTensor> host;
   for (const Tensor& input : inputs)
     host.push_back({input.dtype(), input.dims(), {input.bytes().begin(), input.bytes().end()}});

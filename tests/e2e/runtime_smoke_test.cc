@@ -53,7 +53,7 @@ std::vector<std::byte> bytes_of(const pte::Program& program) {
 }
 
 LoadedProgram load(const pte::Program& program) {
-  return LoadedProgram::from_bytes(bytes_of(program), "test");
+  return LoadedProgram::from_compiled(bytes_of(program), "test");
 }
 
 std::vector<std::byte> as_bytes(std::string_view text) {
@@ -247,7 +247,7 @@ TEST(Runtime, AMissingKernelIsNamed) {
 
 TEST(Runtime, AMissingMethodIsAUsersError) {
   const std::vector<std::byte> bytes = bytes_of(add_program(desc({1})));
-  EXPECT_EQ(message_of<UserError>([&] { LoadedProgram::from_bytes(bytes, "test", {"encode"}); }),
+  EXPECT_EQ(message_of<UserError>([&] { LoadedProgram::from_compiled(bytes, "test", {"encode"}); }),
             "test: no method `encode`; it has forward");
 }
 

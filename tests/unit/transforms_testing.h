@@ -34,8 +34,7 @@ class Model : public Builder {
     Tensor tensor({DType::f32, std::move(shape)});
     std::uniform_real_distribution<double> real(0.5, 2);
     for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, real(random_));
-    return constant(Constant::owned(DType::f32, tensor.type().shape,
-                                    {tensor.bytes().begin(), tensor.bytes().end()}));
+    return constant(tensor);
   }
   Value* number(double value) { return scalar(DType::f32, value); }
   Value* conv(Value* x, int64_t outputs, int64_t kernel = 1, int64_t padding = 0,

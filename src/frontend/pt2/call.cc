@@ -154,7 +154,7 @@ Value* Call::arange(const TensorType& type, double start, double step) const {
     Tensor numbers({type.dtype, whole});
     for (int64_t i = 0; i < numbers.count(); ++i)
       numbers.set(i, start + static_cast<double>(i) * step);
-    return Constant::owned(type.dtype, whole, {numbers.bytes().begin(), numbers.bytes().end()});
+    return Constant::of(numbers);
   });
 }
 

@@ -45,7 +45,7 @@ Constant narrowed(const Constant& data, const std::string& name) {
                       value);
     narrow.set_int(i, value);
   }
-  return Constant::owned(DType::i32, data.shape(), {narrow.bytes().begin(), narrow.bytes().end()});
+  return Constant::of(narrow);
 }
 
 }  // namespace

@@ -38,9 +38,7 @@ std::string flat_positions(BlockBuilder& block, const Node& node) {
     }
     base.set_int(i, offset);
   }
-  const std::string offsets = block.constant(
-      node, "offsets",
-      Constant::owned(DType::i32, shape, {base.bytes().begin(), base.bytes().end()}));
+  const std::string offsets = block.constant(node, "offsets", Constant::of(base));
   std::string scaled = block.in(node, 1);
   if (strides[axis] != 1)
     scaled = block.step(

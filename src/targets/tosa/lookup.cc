@@ -175,8 +175,7 @@ std::optional<Lookup> find_lookup(const Node& quantize) {
   if (source->dtype() == DType::i16) return long_lookup(source, *reals, own);
   if (own.dtype != DType::i8) return std::nullopt;
   const layline::Tensor table = quantised_tensor(*reals, quantize.result()->type().quantisation);
-  return Lookup{source, Constant::owned(DType::i8, {Dim(kShortTable)},
-                                        {table.bytes().begin(), table.bytes().end()})};
+  return Lookup{source, Constant::of(table)};
 }
 
 }  // namespace layline::tosa

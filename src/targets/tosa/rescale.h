@@ -39,8 +39,7 @@ Constant list(DType dtype, const std::vector<T>& values) {
   layline::Tensor tensor({dtype, {Dim(static_cast<int64_t>(values.size()))}});
   for (size_t i = 0; i < values.size(); ++i)
     tensor.set_int(static_cast<int64_t>(i), static_cast<int64_t>(values[i]));
-  return Constant::owned(dtype, tensor.type().shape,
-                         {tensor.bytes().begin(), tensor.bytes().end()});
+  return Constant::of(tensor);
 }
 
 std::string rescaled(BlockBuilder& block, const Node& node, const std::string& x, Integers from,

@@ -26,9 +26,7 @@ Value* weight_of(const Builder& build, const Value* like, const Tensor& numbers)
     own.dims[0] = static_cast<int64_t>(own.scales.size());
     quantisation = std::move(own);
   }
-  return build.constant(Constant::owned(numbers.dtype(), numbers.type().shape,
-                                        {numbers.bytes().begin(), numbers.bytes().end()}),
-                        std::move(quantisation));
+  return build.constant(Constant::of(numbers), std::move(quantisation));
 }
 
 }  // namespace layline::tosa

@@ -171,8 +171,7 @@ Value* dilated_max_pool(const Builder& build, const Node& node) {
 Value* indices(const Builder& build, const Ints& values) {
   Tensor tensor({DType::i32, {Dim(static_cast<int64_t>(values.size()))}});
   for (size_t i = 0; i < values.size(); ++i) tensor.set_int(static_cast<int64_t>(i), values[i]);
-  return build.constant(Constant::owned(DType::i32, tensor.type().shape,
-                                        {tensor.bytes().begin(), tensor.bytes().end()}));
+  return build.constant(tensor);
 }
 
 /// What each place of a resized axis is made of, as the evaluator resizes the places' numbers.
@@ -203,8 +202,7 @@ Value* resized_axis(const Builder& build, Value* x, const ResizeAttrs& attrs, si
   Value* low = build.add(Op::gather, {x, indices(build, first)}, along);
   if (attrs.mode == ResizeMode::nearest) return low;
   Value* high = build.add(Op::gather, {x, indices(build, second)}, along);
-  Value* weight = build.constant(Constant::owned(x->dtype(), weights.type().shape,
-                                                 {weights.bytes().begin(), weights.bytes().end()}));
+  Value* weight = build.constant(weights);
   if (axis == 1) weight = build.view(weight, {weight->shape()[0], 1});
   return build.binary(Op::add, low,
                       build.binary(Op::mul, build.binary(Op::sub, high, low), weight));

@@ -73,8 +73,7 @@ xnn::ValueId DelegateBuilder::packed_integers(const Constant& data, xnn::Datatyp
   Tensor table({group == 0 ? DType::f32 : DType::bf16, {count}});
   for (int64_t i = 0; i < count; ++i)
     table.set(i, static_cast<double>(scales[static_cast<size_t>(i)]));
-  const Constant stored = Constant::owned(table.dtype(), table.type().shape,
-                                          {table.bytes().begin(), table.bytes().end()});
+  const Constant stored = Constant::of(table);
   const xnn::Constant key{constants_.add(stored, name + "_scales"), stored.byte_count()};
   xnn::Value value{datatype, dims(shape), {}, {}};
   value.constant = xnn::Constant{constants_.add(data, name), data.byte_count()};

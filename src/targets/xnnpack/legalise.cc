@@ -43,7 +43,7 @@ Value* scalar(const Builder& build, const Value* like, double value) {
 Constant filled(DType dtype, const Shape& shape, double value) {
   Tensor tensor({dtype, shape});
   for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, value);
-  return Constant::owned(dtype, shape, {tensor.bytes().begin(), tensor.bytes().end()});
+  return Constant::of(tensor);
 }
 
 Dim product_of(const Shape& shape, size_t first, size_t last) {

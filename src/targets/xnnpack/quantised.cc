@@ -212,8 +212,7 @@ Constant integer_bias(const Value* bias, const std::vector<float>& scales) {
   for (int64_t i = 0; i < real.count(); ++i)
     integers.set_int(i, static_cast<int64_t>(std::nearbyint(
                             real.get(i) / static_cast<double>(scales[static_cast<size_t>(i)]))));
-  return Constant::owned(DType::i32, integers.type().shape,
-                         {integers.bytes().begin(), integers.bytes().end()});
+  return Constant::of(integers);
 }
 
 }  // namespace layline::xnnpack

@@ -116,7 +116,7 @@ void triangle(Call& call) {
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < columns; ++j)
         keep.set_int(i * columns + j, upper ? j - i >= diagonal : j - i <= diagonal);
-    return Constant::owned(DType::boolean, whole, {keep.bytes().begin(), keep.bytes().end()});
+    return Constant::of(keep);
   });
   call.result(call.add(Op::where, {mask, x, call.scalar(x->dtype(), 0)}));
 }

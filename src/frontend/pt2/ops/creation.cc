@@ -48,8 +48,7 @@ void linspace(Call& call) {
     numbers.set(i, count == 1 ? start : powers ? std::pow(call.number("base", 10), x) : x);
   }
   if (powers && count == 1) numbers.set(0, std::pow(call.number("base", 10), start));
-  call.result(call.constant(
-      Constant::owned(type.dtype, type.shape, {numbers.bytes().begin(), numbers.bytes().end()})));
+  call.result(call.constant(Constant::of(numbers)));
 }
 
 constexpr OpRule kRules[] = {

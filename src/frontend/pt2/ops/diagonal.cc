@@ -7,10 +7,7 @@
 namespace layline::pt2 {
 namespace {
 
-Value* owned(const Call& call, const Tensor& tensor) {
-  return call.constant(Constant::owned(tensor.dtype(), tensor.type().shape,
-                                       {tensor.bytes().begin(), tensor.bytes().end()}));
-}
+Value* owned(const Call& call, const Tensor& tensor) { return call.constant(Constant::of(tensor)); }
 
 /// Where diagonal `offset` of a matrix begins and how long it is.
 struct Diagonal {

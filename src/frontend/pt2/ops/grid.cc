@@ -48,8 +48,7 @@ void affine_grid(Call& call) {
     base.set(3 * i + 1, coordinate(i / columns, rows, corners));
     base.set(3 * i + 2, 1);
   }
-  Value* places = call.constant(
-      Constant::owned(base.dtype(), base.type().shape, {base.bytes().begin(), base.bytes().end()}));
+  Value* places = call.constant(Constant::of(base));
   call.result(
       call.view(call.add(Op::matmul, {places, theta}, MatmulAttrs{true}), call.recorded().shape));
 }

@@ -67,8 +67,7 @@ std::vector<Value*> places_in(const Call& call, const Constant& mask) {
     for (size_t k = 0; k < hits.size(); ++k)
       along.set_int(static_cast<int64_t>(k),
                     hits[k] / std::max<int64_t>(inner, 1) % std::max<int64_t>(size, 1));
-    indices.push_back(call.constant(Constant::owned(DType::i64, along.type().shape,
-                                                    {along.bytes().begin(), along.bytes().end()})));
+    indices.push_back(call.constant(Constant::of(along)));
   }
   return indices;
 }
@@ -169,8 +168,7 @@ Value* with_element(const Call& call, Value* x, int64_t axis, Value* index, Valu
   if (length.value() > kMostPlaces) call.fail("writes to an axis of {} elements", length.value());
   Tensor places({DType::i64, {length}});
   for (int64_t i = 0; i < length.value(); ++i) places.set_int(i, i);
-  Value* numbers = call.constant(
-      Constant::owned(DType::i64, {length}, {places.bytes().begin(), places.bytes().end()}));
+  Value* numbers = call.constant(Constant::of(places));
   index = call.view(counted_from_start(call, index, length.value()), {1});
   Shape along(x->shape().size() - static_cast<size_t>(axis), Dim(1));
   along[0] = length;

@@ -48,10 +48,7 @@ std::vector<Resized> resized_axes(Call& call, const Value* x, bool align_corners
   return axes;
 }
 
-Value* owned(const Call& call, const Tensor& tensor) {
-  return call.constant(Constant::owned(tensor.dtype(), tensor.type().shape,
-                                       {tensor.bytes().begin(), tensor.bytes().end()}));
-}
+Value* owned(const Call& call, const Tensor& tensor) { return call.constant(Constant::of(tensor)); }
 
 /// Element i of the result is element floor((i + offset) * step) of the source, in single precision
 /// as torch computes it. Whole multiples are repeated, which needs no indices.

@@ -96,8 +96,7 @@ Value* cubic_matrix(Call& call, DType dtype, int64_t in, int64_t out, double ste
           weights[static_cast<size_t>(k)];
     for (int64_t j = 0; j < in; ++j) matrix.set(i * in + j, row[static_cast<size_t>(j)]);
   }
-  return call.constant(
-      Constant::owned(dtype, {out, in}, {matrix.bytes().begin(), matrix.bytes().end()}));
+  return call.constant(Constant::of(matrix));
 }
 
 /// Each axis by itself is a linear map, which no kernel of the runtime has in one piece.

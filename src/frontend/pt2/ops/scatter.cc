@@ -89,8 +89,7 @@ void one_hot(Call& call) {
     call.fail("the number of classes depends on the data; give num_classes");
   Tensor classes({DType::i64, {shape.back()}});
   for (int64_t i = 0; i < classes.count(); ++i) classes.set_int(i, i);
-  Value* numbers = call.constant(Constant::owned(DType::i64, {shape.back()},
-                                                 {classes.bytes().begin(), classes.bytes().end()}));
+  Value* numbers = call.constant(Constant::of(classes));
   Value* x = call.convert(call.tensor("self"), DType::i64);
   Shape last = x->shape();
   last.push_back(1);
