@@ -101,30 +101,29 @@ Case concat(int64_t rows, int64_t columns) {
                    });
 }
 
-/// Products of one output pixel in a convolution, and how many pixels there are.
-struct Products {
-  int64_t side, channels;
-  double count() const {
-    return static_cast<double>(side * side * 9) * static_cast<double>(channels * channels);
+/// A convolution that keeps the size of its image.
+struct Convolution {
+  const char* kind;
+  int64_t side, channels, width, outputs, groups;
+
+  double products() const {
+    return static_cast<double>(side * side * width * width) *
+           static_cast<double>(outputs * channels / groups);
   }
 };
 
-/// A 3x3 window, or nine times the channels: as many products.
-Case convolution(const Products& size, bool window) {
+Case convolution(const Convolution& of) {
   Graph graph("forward");
-  const int64_t width = window ? 3 : 1, outputs = window ? size.channels : 9 * size.channels;
-  const Shape shape = {outputs, width, width, size.channels};
-  const auto bytes = static_cast<size_t>(outputs * width * width * size.channels * kElement);
-  Value* x = input(graph, "x", {1, size.side, size.side, size.channels});
+  const Shape shape = {of.outputs, of.width, of.width, of.channels / of.groups};
+  const auto bytes = static_cast<size_t>(element_count(shape).value() * kElement);
+  Value* x = input(graph, "x", {1, of.side, of.side, of.channels});
   Value* weight =
       builder(graph).constant(Constant::owned(DType::f32, shape, std::vector<std::byte>(bytes)));
-  const int64_t padding = width / 2;
-  graph.add_output(
-      "y",
-      builder(graph).add(Op::conv, {x, weight},
-                         ConvAttrs{{1, 1}, {1, 1}, {padding, padding}, {padding, padding}, 1, {}}));
-  return make_case(fmt::format("{} [{},{},{}]", window ? "3x3 window" : "pointwise", size.side,
-                               size.side, size.channels),
+  const Ints padding = {of.width / 2, of.width / 2};
+  graph.add_output("y",
+                   builder(graph).add(Op::conv, {x, weight},
+                                      ConvAttrs{{1, 1}, {1, 1}, padding, padding, of.groups, {}}));
+  return make_case(fmt::format("{} [{},{},{}]", of.kind, of.side, of.side, of.channels),
                    std::move(graph), nullptr);
 }
 
@@ -224,16 +223,20 @@ Measurements plan() {
 }
 
 /// The least time of each case, by turns.
-void measure(Measurements& all, const BenchOptions& options) {
-  std::vector<Case*> cases = {&all.one_node, &all.many_nodes};
-  all.each([&](Case& one) { cases.push_back(&one); });
+void measure(const std::vector<Case*>& cases, const BenchOptions& options) {
   std::vector<BenchSubject> subjects;
   for (const Case* one : cases)
     subjects.push_back(
-        {one->name, [one] { return LoadedProgram::from_bytes(one->program, one->name); }});
+        {one->name, [one] { return LoadedProgram::from_compiled(one->program, one->name); }});
   const BenchReport report = bench(subjects, options);
   for (size_t i = 0; i < cases.size(); ++i)
     cases[i]->measured_ps = report.programs[i].latency_ms.min * 1e9;
+}
+
+void measure_moves(Measurements& all, const BenchOptions& options) {
+  std::vector<Case*> cases = {&all.one_node, &all.many_nodes};
+  all.each([&](Case& one) { cases.push_back(&one); });
+  measure(cases, options);
   // Entering and leaving the delegate is no part of any node.
   const double node_ps =
       (all.many_nodes.measured_ps - all.one_node.measured_ps) / (kNodesOfChain - 1);
@@ -241,23 +244,29 @@ void measure(Measurements& all, const BenchOptions& options) {
   for (Case* one : cases) one->measured_ps = std::max(one->measured_ps - border_ps, 1.0);
 }
 
-/// Femtoseconds for a multiply-add in either kind of convolution: the mean over two sizes.
+/// Femtoseconds for a multiply-add in each kind of convolution: the mean over two sizes.
 ProductCosts measure_products(BenchOptions options) {
-  constexpr Products kSizes[] = {{28, 128}, {14, 256}};
+  // Depthwise windows have kernels of 25 places at most: one of 7x7 has none.
+  constexpr std::array<Convolution, 2> kKinds[] = {
+      {{{"3x3 window", 28, 128, 3, 128, 1}, {"3x3 window", 14, 256, 3, 256, 1}}},
+      {{{"pointwise", 28, 128, 1, 9 * 128, 1}, {"pointwise", 14, 256, 1, 9 * 256, 1}}},
+      {{{"depthwise 5x5", 28, 192, 5, 192, 192}, {"depthwise 5x5", 14, 384, 5, 384, 384}}},
+      {{{"depthwise 7x7", 28, 192, 7, 192, 192}, {"depthwise 7x7", 14, 384, 7, 384, 384}}}};
   options.iterations = std::max<size_t>(options.iterations / 20, 1);
   std::vector<Case> cases;
-  for (const Products& size : kSizes)
-    for (const bool window : {true, false}) cases.push_back(convolution(size, window));
-  std::vector<BenchSubject> subjects;
-  for (const Case& one : cases)
-    subjects.push_back(
-        {one.name, [&one] { return LoadedProgram::from_bytes(one.program, one.name); }});
-  const BenchReport report = bench(subjects, options);
+  for (const auto& kind : kKinds)
+    for (const Convolution& one : kind) cases.push_back(convolution(one));
+  std::vector<Case*> all;
+  for (Case& one : cases) all.push_back(&one);
+  measure(all, options);
   ProductCosts costs;
-  for (size_t i = 0; i < cases.size(); ++i) {
-    const double fs = report.programs[i].latency_ms.min * 1e12 / kSizes[i / 2].count();
-    (i % 2 == 0 ? costs.window_fs : costs.pointwise_fs) +=
-        std::llround(fs / static_cast<double>(std::size(kSizes)));
+  int64_t* const fs[] = {&costs.window_fs, &costs.pointwise_fs, &costs.depthwise_fs,
+                         &costs.grouped_fs};
+  for (size_t kind = 0; kind < std::size(kKinds); ++kind) {
+    double sum = 0;
+    for (size_t i = 0; i < kKinds[kind].size(); ++i)
+      sum += cases[kind * kKinds[kind].size() + i].measured_ps * 1e3 / kKinds[kind][i].products();
+    *fs[kind] = std::llround(sum / static_cast<double>(kKinds[kind].size()));
   }
   return costs;
 }
@@ -372,7 +381,7 @@ void run_tune(const TuneArguments& arguments) {
   BenchOptions options;
   options.threads = arguments.threads;
   options.iterations = arguments.iterations;
-  measure(all, options);
+  measure_moves(all, options);
   MoveCosts costs = fit(all);
   costs.margin_ps = margin_ps(all.transposes, costs);
   const xnnpack::Profile profile = {.name = std::filesystem::path(arguments.output).stem(),
@@ -383,11 +392,13 @@ void run_tune(const TuneArguments& arguments) {
   file.write(xnnpack::to_json(profile));
   file.commit();
   costs.margin_ps = 0;  // the table shows what is expected of a kernel
-  write_stdout(table(all, costs) +
-               fmt::format("a multiply-add: {} fs in a 3x3 convolution, {} fs in a pointwise one\n"
-                           "{}: what 'layline compile --profile' takes\n",
-                           profile.products.window_fs, profile.products.pointwise_fs,
-                           arguments.output));
+  write_stdout(
+      table(all, costs) +
+      fmt::format("a multiply-add: {} fs in a 3x3 convolution, {} fs in a pointwise one, {} fs "
+                  "in a depthwise 5x5 one, {} fs in a depthwise 7x7 one\n"
+                  "{}: what 'layline compile --profile' takes\n",
+                  profile.products.window_fs, profile.products.pointwise_fs,
+                  profile.products.depthwise_fs, profile.products.grouped_fs, arguments.output));
 }
 
 }  // namespace

@@ -23,7 +23,9 @@ bool recognise_gelu(Graph& graph, PassContext& context);
 bool recognise_hardswish(Graph& graph, PassContext& context);
 bool simplify(Graph& graph, PassContext& context);
 bool slice_quantised(Graph& graph, PassContext& context);
+bool split_depthwise(Graph& graph, PassContext& context);
 bool type_quantised(Graph& graph, PassContext& context);
 bool unfold_convs(Graph& graph, PassContext& context);
+bool winograd_convs(Graph& graph, PassContext& context);
 
 }  // namespace layline

@@ -5,11 +5,13 @@
 
 namespace layline {
 
-/// Femtoseconds for a multiply-add, in a convolution whose window has several places and in one
-/// whose window has one. Zeros where nothing was measured: then nothing is chosen by them.
+/// Femtoseconds for a multiply-add. Zeros where nothing was measured: then nothing is chosen by
+/// them.
 struct ProductCosts {
-  int64_t window_fs = 0;
-  int64_t pointwise_fs = 0;
+  int64_t window_fs = 0;     // in a convolution whose window has several places
+  int64_t pointwise_fs = 0;  // in one whose window has one
+  int64_t depthwise_fs = 0;  // in a depthwise one for which the target has a kernel
+  int64_t grouped_fs = 0;    // in a depthwise one whose window has too many places for it
   bool operator==(const ProductCosts&) const = default;
 };
 

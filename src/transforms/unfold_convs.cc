@@ -8,66 +8,31 @@
 //
 // In XNNPACK on AVX2 the kernel that gathers windows runs at less than half the speed of the one
 // for plain products (docs/benchmarks.md, "Unfolded convolutions").
+#include "transforms/conv_choice.h"
 #include "transforms/passes.h"
-#include "transforms/rewrite.h"
 
 namespace layline {
 namespace {
 
-// What the estimate must save: a fifth, so that its error does not decide.
-constexpr int64_t kMostOfTheTime = 80;  // percent
-
-struct Window {
-  int64_t batch, height, width, channels;  // of the padded input
-  int64_t rows, columns;                   // of the kernel
-  int64_t out_height, out_width, out_channels;
-};
-
-/// Nullopt for what is not unfolded: groups, 1-d and 3-d windows, pointwise convolutions (one with
-/// a stride counts as a window: it gathers), dynamic sizes, other numbers than f32.
-std::optional<Window> window_of(const Node& conv) {
-  const auto& attrs = conv.attrs<ConvAttrs>();
-  const Shape& x = conv.operand(0)->shape();
-  const Shape& weight = conv.operand(1)->shape();
-  const Shape& y = conv.result()->shape();
-  if (x.size() != 4 || attrs.groups != 1 || attrs.dynamic || !is_static(x) || !is_static(y))
-    return std::nullopt;
-  for (const Value* operand : conv.operands())
-    if (operand->dtype() != DType::f32 || operand->type().quantisation) return std::nullopt;
-  if (conv.result()->dtype() != DType::f32 || constant_of(conv.operand(1)) == nullptr)
-    return std::nullopt;
-  if (element_count(y).is_zero() || element_count(weight).is_zero()) return std::nullopt;
-  const Window window = {x[0].value(),
-                         x[1].value() + attrs.low[0] + attrs.high[0],
-                         x[2].value() + attrs.low[1] + attrs.high[1],
-                         x[3].value(),
-                         weight[1].value(),
-                         weight[2].value(),
-                         y[1].value(),
-                         y[2].value(),
-                         y[3].value()};
-  if (window.rows * window.columns == 1 && attrs.stride == Ints{1, 1}) return std::nullopt;
-  return window;
-}
-
 /// What copying the input apart and adding the results costs, in picoseconds.
-int64_t copying_ps(const Window& w, const ConvAttrs& attrs, const MoveCosts& moves) {
+int64_t copying_ps(const ConvSizes& w, const ConvAttrs& attrs, const MoveCosts& moves) {
   constexpr int64_t kBytes = 4;
+  const int64_t height = w.height + attrs.low[0] + attrs.high[0];
+  const int64_t width = w.width + attrs.low[1] + attrs.high[1];
   const int64_t pixel = w.channels * kBytes, unfolded = pixel * w.columns;
   const int64_t in_row = attrs.stride[1] == 1 ? pixel * w.out_width : pixel;
   const int64_t in_image = attrs.stride[0] == 1 ? w.out_height : 1;
-  const int64_t out = w.batch * w.out_height * w.out_width;
-  int64_t ps = moves.call_ps * (2 + w.columns + 3 * w.rows);
-  ps += moves.slice.copy_ps(w.batch * w.height * w.width * pixel, w.width * pixel);  // padding
+  int64_t ps = moves.call_ps * (2 + w.columns + 2 * w.rows);
+  ps += moves.slice.copy_ps(w.batch * height * width * pixel, width * pixel);  // padding
   if (w.columns > 1) {
-    const int64_t bytes = w.batch * w.height * w.out_width * unfolded;
+    const int64_t bytes = w.batch * height * w.out_width * unfolded;
     ps += moves.slice.copy_ps(bytes, in_row) + moves.concat.copy_ps(bytes, pixel);
   }
   if (w.rows > 1) {
-    ps += w.rows * moves.slice.copy_ps(out * unfolded, in_image * w.out_width * unfolded);
-    // An addition reads as much as two copies.
-    const int64_t row = w.out_width * w.out_channels * kBytes;
-    ps += (w.rows - 1) * 2 * moves.slice.copy_ps(out * w.out_channels * kBytes, row);
+    ps +=
+        w.rows * moves.slice.copy_ps(w.out_pixels() * unfolded, in_image * w.out_width * unfolded);
+    ps += (w.rows - 1) *
+          addition_ps(moves, w.out_pixels() * w.out_channels, w.out_width * w.out_channels);
   }
   return ps;
 }
@@ -95,7 +60,7 @@ Value* part_of(const Builder& build, Value* x, int64_t axis, int64_t start, int6
   return build.slice(x, axis, start, size, step);
 }
 
-Value* unfold(const Builder& build, const Node& conv, const Window& window) {
+Value* unfold(const Builder& build, const Node& conv, const ConvSizes& window) {
   const auto& attrs = conv.attrs<ConvAttrs>();
   Value* x = conv.operand(0);
   if (attrs.low != Ints{0, 0} || attrs.high != Ints{0, 0})
@@ -137,28 +102,20 @@ bool unfold_convs(Graph& graph, PassContext& context) {
   bool changed = false;
   for (Node* node : graph) {
     if (!node->is(Op::conv)) continue;
-    const auto window = window_of(*node);
-    if (!window) continue;
-    const auto products_of = [&](int64_t fs) {
-      const double count = static_cast<double>(window->batch * window->out_height) *
-                           static_cast<double>(window->out_width * window->out_channels) *
-                           static_cast<double>(window->rows * window->columns * window->channels);
-      return count * static_cast<double>(fs) / 1e9;
-    };
-    const double as_it_is = products_of(products.window_fs);
-    const double unfolded = products_of(products.pointwise_fs) +
-                            static_cast<double>(copying_ps(*window, node->attrs<ConvAttrs>(),
-                                                           context.target().orders.moves)) /
-                                1e6;
-    if (unfolded * 100 > as_it_is * kMostOfTheTime) {
-      context.explain(*node, "stays one convolution: {:.0f} us, unfolded {:.0f} us", as_it_is,
-                      unfolded);
+    const auto& attrs = node->attrs<ConvAttrs>();
+    const auto sizes = float_conv_sizes(*node);
+    if (!sizes || attrs.groups != 1) continue;
+    // A pointwise one with a stride gathers as windows do.
+    if (sizes->rows * sizes->columns == 1 && attrs.stride == Ints{1, 1}) continue;
+    const double count = static_cast<double>(sizes->out_pixels() * sizes->out_channels) *
+                         static_cast<double>(sizes->rows * sizes->columns * sizes->channels);
+    const int64_t copying = copying_ps(*sizes, attrs, context.target().orders.moves);
+    if (!pays(context, *node, products_us(count, products.window_fs),
+              products_us(count, products.pointwise_fs) + static_cast<double>(copying) / 1e6,
+              fmt::format("{} pointwise convolutions", sizes->rows)))
       continue;
-    }
-    context.rewrite(*node, "becomes {} pointwise convolutions: {:.0f} us instead of {:.0f} us",
-                    window->rows, unfolded, as_it_is);
     const BuildBefore build(graph, node);
-    replace(graph, node, unfold(build, *node, *window));
+    replace(graph, node, unfold(build, *node, *sizes));
     changed = true;
   }
   return changed;

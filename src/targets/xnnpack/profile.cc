@@ -98,6 +98,8 @@ Profile parse_profile(std::string_view json, std::string_view file) {
   profile.moves.concat = reader.runs("/run_ps/concat");
   profile.products.window_fs = reader.number("/multiply_add_fs/window", 0);
   profile.products.pointwise_fs = reader.number("/multiply_add_fs/pointwise", 0);
+  profile.products.depthwise_fs = reader.number("/multiply_add_fs/depthwise", 0);
+  profile.products.grouped_fs = reader.number("/multiply_add_fs/grouped", 0);
   return profile;
 }
 
@@ -109,23 +111,24 @@ Profile load_profile(const std::string& path) {
 
 std::string to_json(const Profile& profile) {
   const MoveCosts& moves = profile.moves;
-  return json::object(
-             {{"version", json::number(kVersion)},
-              {"name", json::string(profile.name)},
-              {"cpu", json::string(profile.cpu)},
-              {"runtime", json::string(profile.runtime)},
-              {"margin_ps", json::number(moves.margin_ps)},
-              {"call_ps", json::number(moves.call_ps)},
-              {"transpose", json::object({{"piece", json::number(moves.piece)},
-                                          {"read_ps", json::number(moves.read_ps)},
-                                          {"write_ps", json::number(moves.write_ps)},
-                                          {"matrix_ps", json::number(moves.matrix_ps)}})},
-              {"run_ps", json::object({{"permute", runs_json(moves.permute)},
-                                       {"slice", runs_json(moves.slice)},
-                                       {"concat", runs_json(moves.concat)}})},
-              {"multiply_add_fs",
-               json::object({{"window", json::number(profile.products.window_fs)},
-                             {"pointwise", json::number(profile.products.pointwise_fs)}})}}) +
+  return json::object({{"version", json::number(kVersion)},
+                       {"name", json::string(profile.name)},
+                       {"cpu", json::string(profile.cpu)},
+                       {"runtime", json::string(profile.runtime)},
+                       {"margin_ps", json::number(moves.margin_ps)},
+                       {"call_ps", json::number(moves.call_ps)},
+                       {"transpose", json::object({{"piece", json::number(moves.piece)},
+                                                   {"read_ps", json::number(moves.read_ps)},
+                                                   {"write_ps", json::number(moves.write_ps)},
+                                                   {"matrix_ps", json::number(moves.matrix_ps)}})},
+                       {"run_ps", json::object({{"permute", runs_json(moves.permute)},
+                                                {"slice", runs_json(moves.slice)},
+                                                {"concat", runs_json(moves.concat)}})},
+                       {"multiply_add_fs",
+                        json::object({{"window", json::number(profile.products.window_fs)},
+                                      {"pointwise", json::number(profile.products.pointwise_fs)},
+                                      {"depthwise", json::number(profile.products.depthwise_fs)},
+                                      {"grouped", json::number(profile.products.grouped_fs)}})}}) +
          "\n";
 }
 

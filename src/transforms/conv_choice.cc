@@ -1,0 +1,43 @@
+#include "transforms/conv_choice.h"
+
+namespace layline {
+
+constexpr double kMostOfTheTime = 0.8;
+constexpr int64_t kBytes = 4;  // of an f32
+
+std::optional<ConvSizes> float_conv_sizes(const Node& conv) {
+  const auto& attrs = conv.attrs<ConvAttrs>();
+  const Shape& x = conv.operand(0)->shape();
+  const Shape& weight = conv.operand(1)->shape();
+  const Shape& y = conv.result()->shape();
+  if (x.size() != 4 || attrs.dynamic || !is_static(x) || !is_static(y)) return std::nullopt;
+  for (const Value* operand : conv.operands())
+    if (operand->dtype() != DType::f32 || operand->type().quantisation) return std::nullopt;
+  if (conv.result()->dtype() != DType::f32 || constant_of(conv.operand(1)) == nullptr)
+    return std::nullopt;
+  if (element_count(y).is_zero() || element_count(weight).is_zero()) return std::nullopt;
+  return ConvSizes{x[0].value(),      x[1].value(), x[2].value(), x[3].value(), weight[1].value(),
+                   weight[2].value(), y[1].value(), y[2].value(), y[3].value()};
+}
+
+double products_us(double count, int64_t fs_each) {
+  return count * static_cast<double>(fs_each) / 1e9;
+}
+
+int64_t addition_ps(const MoveCosts& moves, int64_t elements, int64_t run) {
+  return moves.call_ps + 2 * moves.slice.copy_ps(elements * kBytes, run * kBytes);
+}
+
+bool pays(PassContext& context, const Node& conv, double as_it_is_us, double instead_us,
+          std::string_view instead) {
+  const bool does = instead_us <= as_it_is_us * kMostOfTheTime;
+  if (does)
+    context.rewrite(conv, "becomes {}: {:.0f} us instead of {:.0f} us", instead, instead_us,
+                    as_it_is_us);
+  else
+    context.explain(conv, "stays one convolution: {:.0f} us; {}: {:.0f} us", as_it_is_us, instead,
+                    instead_us);
+  return does;
+}
+
+}  // namespace layline

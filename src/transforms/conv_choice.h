@@ -1,0 +1,39 @@
+// What the passes share that make several cheaper convolutions of one, where the target's costs
+// say so: unfold_convs, winograd_convs, split_depthwise.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "ir/graph.h"
+#include "layout/cost.h"
+#include "transforms/pass.h"
+#include "transforms/rewrite.h"
+
+namespace layline {
+
+/// The sizes of a convolution over two axes, channels last.
+struct ConvSizes {
+  int64_t batch, height, width, channels;  // of the input, without padding
+  int64_t rows, columns;                   // of the window
+  int64_t out_height, out_width, out_channels;
+
+  int64_t out_pixels() const { return batch * out_height * out_width; }
+};
+
+/// Nullopt for what is not remade: 1-d and 3-d windows, weights that are computed, dynamic or empty
+/// sizes, other numbers than f32.
+std::optional<ConvSizes> float_conv_sizes(const Node& conv);
+
+/// In microseconds.
+double products_us(double count, int64_t fs_each);
+/// The time that adding two f32 tensors takes: as much as copying both.
+int64_t addition_ps(const MoveCosts& moves, int64_t elements, int64_t run);
+
+/// Whether several convolutions save a fifth of the time that the one takes: less could be the
+/// error of the estimate. Explains what is done, and why not.
+bool pays(PassContext& context, const Node& conv, double as_it_is_us, double instead_us,
+          std::string_view instead);
+
+}  // namespace layline

@@ -1,0 +1,213 @@
+// 3x3 convolutions by Winograd's method F(2x2,3x3): a tile of 2x2 results takes 16 products for
+// each pair of channels instead of 36. Along one axis, with the inputs d0..d3 of a tile and the
+// window g0..g2,
+//
+//   m0 = (d0 - d2) g0               y0 = m0 + m1 + m2
+//   m1 = (d1 + d2) (g0 + g1 + g2)/2 y1 = m1 - m2 - m3
+//   m2 = (d2 - d1) (g0 - g1 + g2)/2
+//   m3 = (d1 - d3) g2
+//
+// and the same along the other. What stands before the products takes two inputs on each axis: a
+// depthwise convolution with a window of 2x2 and stride 2, dilated where the two are not
+// neighbours. The sums of weights are constants. So sixteen depthwise convolutions feed sixteen
+// pointwise ones, whose results are added; the four images of results stand behind each other as
+// channels and rows, which makes one image of them by two concats and a view.
+//
+// All numbers are sums of few inputs or weights with factors of 1, 1/2 and 1/4, so the error stays
+// at that of a plain convolution, times a small number (docs/benchmarks.md, "Winograd").
+#include <array>
+
+#include "ir/tensor.h"
+#include "transforms/conv_choice.h"
+#include "transforms/passes.h"
+
+namespace layline {
+namespace {
+
+constexpr size_t kTile = 4;  // inputs along an axis of a tile
+
+/// The two inputs of a sum before a product: the first one's place, how far the second is from it,
+/// and their signs.
+struct Pair {
+  int64_t first, step;
+  float sign, second_sign;
+};
+constexpr std::array<Pair, kTile> kPairs = {
+    {{0, 2, 1, -1}, {1, 1, 1, 1}, {1, 1, -1, 1}, {1, 2, 1, -1}}};
+
+using Row = std::array<Value*, kTile>;
+
+int64_t tiles(int64_t results) { return (results + 1) / 2; }
+
+/// Padding after the input, such that there are as many sums as tiles; negative if there would be
+/// more without any.
+int64_t high_padding(int64_t size, int64_t low, const Pair& pair, int64_t results) {
+  const int64_t high = 2 * (tiles(results) - 1) + pair.step + 1 - size - low;
+  return high == -1 ? 0 : high;  // a stride of 2 leaves one row over
+}
+
+/// Whether every pair begins at an input or its padding, and none is left over.
+bool has_tiles(int64_t size, int64_t low, int64_t results) {
+  for (const Pair& pair : kPairs)
+    if (pair.first > low || high_padding(size, low - pair.first, pair, results) < 0) return false;
+  return true;
+}
+
+/// [K,3,3,C] to sixteen of [K,1,1,C].
+std::array<Row, kTile> weights_of(const Builder& build, const Constant& weight) {
+  const size_t outputs = static_cast<size_t>(weight.shape()[0].value());
+  const size_t channels = static_cast<size_t>(weight.shape()[3].value());
+  const std::vector<std::byte> bytes = weight.bytes();
+  const auto* from = reinterpret_cast<const float*>(bytes.data());
+  std::array<std::array<std::vector<std::byte>, kTile>, kTile> sums;
+  for (auto& row : sums)
+    for (auto& sum : row) sum.resize(outputs * channels * sizeof(float));
+  std::vector<float> rows(kTile * 3 * channels);  // transformed along the first axis
+  // g0, (g0 + g1 + g2)/2, (g0 - g1 + g2)/2, g2
+  const auto transform = [&](std::array<const float*, 3> g, std::array<float*, kTile> to) {
+    for (size_t c = 0; c < channels; ++c) {
+      const float outer = (g[0][c] + g[2][c]) / 2, middle = g[1][c] / 2;
+      const float first = g[0][c], last = g[2][c];
+      to[0][c] = first;
+      to[1][c] = outer + middle;
+      to[2][c] = outer - middle;
+      to[3][c] = last;
+    }
+  };
+  for (size_t k = 0; k < outputs; ++k, from += 9 * channels) {
+    const auto row = [&](size_t i, size_t j) { return rows.data() + (i * 3 + j) * channels; };
+    for (size_t j = 0; j < 3; ++j)
+      transform({from + j * channels, from + (3 + j) * channels, from + (6 + j) * channels},
+                {row(0, j), row(1, j), row(2, j), row(3, j)});
+    for (size_t i = 0; i < kTile; ++i) {
+      const auto to = [&](size_t j) {
+        return reinterpret_cast<float*>(sums[i][j].data()) + k * channels;
+      };
+      transform({row(i, 0), row(i, 1), row(i, 2)}, {to(0), to(1), to(2), to(3)});
+    }
+  }
+  std::array<Row, kTile> weights;
+  const Shape shape = {weight.shape()[0], 1, 1, weight.shape()[3]};
+  for (size_t i = 0; i < kTile; ++i)
+    for (size_t j = 0; j < kTile; ++j)
+      weights[i][j] = build.constant(Constant::owned(DType::f32, shape, std::move(sums[i][j])));
+  return weights;
+}
+
+class Winograd {
+ public:
+  Winograd(const Builder& build, const Node& conv, const ConvSizes& sizes)
+      : build_(build),
+        conv_(conv),
+        sizes_(sizes),
+        low_(conv.attrs<ConvAttrs>().low),
+        weights_(weights_of(build, *constant_of(conv.operand(1)))) {}
+
+  Value* result() const {
+    // A column of tiles at a time, so that few products are alive at once.
+    std::array<Row, 2> columns;
+    for (size_t j = 0; j < kTile; ++j) {
+      const Row m = {product(0, j), product(1, j), product(2, j), product(3, j)};
+      const auto [y0, y1] = results(m, {});
+      columns[0][j] = y0;
+      columns[1][j] = y1;
+    }
+    const Bounds& bounds = conv_.attrs<ConvAttrs>().bounds;
+    std::vector<Value*> rows;
+    for (const Row& m : columns) {
+      const auto [y0, y1] = results(m, bounds);
+      rows.push_back(build_.concat({y0, y1}, 3));
+    }
+    const int64_t height = tiles(sizes_.out_height), width = tiles(sizes_.out_width);
+    Value* y = build_.view(build_.concat(std::move(rows), 2),
+                           {sizes_.batch, 2 * height, 2 * width, sizes_.out_channels});
+    if (2 * height != sizes_.out_height) y = build_.slice(y, 1, 0, sizes_.out_height);
+    if (2 * width != sizes_.out_width) y = build_.slice(y, 2, 0, sizes_.out_width);
+    return y;
+  }
+
+ private:
+  Value* product(size_t i, size_t j) const {
+    std::vector<Value*> operands = {sum_of_inputs(kPairs[i], kPairs[j]), weights_[i][j]};
+    // m1 of both axes is in every result, and nowhere negative.
+    if (i == 1 && j == 1 && conv_.operand_count() > 2) operands.push_back(conv_.operand(2));
+    return build_.add(Op::conv, std::move(operands),
+                      ConvAttrs{{1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, {}});
+  }
+
+  Value* sum_of_inputs(const Pair& vertical, const Pair& horizontal) const {
+    Tensor signs({DType::f32, {sizes_.channels, 2, 2, 1}});
+    for (int64_t c = 0; c < sizes_.channels; ++c)
+      for (int64_t place = 0; place < 4; ++place)
+        signs.set(4 * c + place, (place < 2 ? vertical.sign : vertical.second_sign) *
+                                     (place % 2 == 0 ? horizontal.sign : horizontal.second_sign));
+    const int64_t top = low_[0] - vertical.first, left = low_[1] - horizontal.first;
+    return build_.add(Op::conv, {conv_.operand(0), build_.constant(signs)},
+                      ConvAttrs{{2, 2},
+                                {vertical.step, horizontal.step},
+                                {top, left},
+                                {high_padding(sizes_.height, top, vertical, sizes_.out_height),
+                                 high_padding(sizes_.width, left, horizontal, sizes_.out_width)},
+                                sizes_.channels,
+                                {}});
+  }
+
+  std::pair<Value*, Value*> results(const Row& m, const Bounds& bounds) const {
+    return {build_.add(Op::add, {m[0], build_.binary(Op::add, m[1], m[2])}, BinaryAttrs{bounds}),
+            build_.add(Op::sub, {build_.binary(Op::sub, m[1], m[2]), m[3]}, BinaryAttrs{bounds})};
+  }
+
+  const Builder& build_;
+  const Node& conv_;
+  const ConvSizes& sizes_;
+  const Ints& low_;
+  const std::array<Row, kTile> weights_;
+};
+
+bool has_form(const ConvSizes& sizes, const ConvAttrs& attrs) {
+  return attrs.groups == 1 && sizes.rows == 3 && sizes.columns == 3 && attrs.stride == Ints{1, 1} &&
+         attrs.dilation == Ints{1, 1} && has_tiles(sizes.height, attrs.low[0], sizes.out_height) &&
+         has_tiles(sizes.width, attrs.low[1], sizes.out_width);
+}
+
+double winograd_us(const ConvSizes& sizes, const TargetRules& target) {
+  constexpr int64_t kBytes = 4;
+  const MoveCosts& moves = target.orders.moves;
+  const int64_t pixels = sizes.batch * tiles(sizes.out_height) * tiles(sizes.out_width);
+  const int64_t products = 16 * pixels * sizes.channels;
+  const int64_t row = tiles(sizes.out_width) * sizes.out_channels;
+  int64_t ps = 35 * moves.call_ps + 24 * addition_ps(moves, pixels * sizes.out_channels, row);
+  const int64_t bytes = 4 * pixels * sizes.out_channels * kBytes;
+  ps += moves.concat.copy_ps(bytes, sizes.out_channels * kBytes);
+  ps += moves.concat.copy_ps(bytes, 2 * row * kBytes);
+  if (sizes.out_height % 2 != 0) ps += moves.slice.copy_ps(bytes, 2 * row * kBytes);
+  if (sizes.out_width % 2 != 0) ps += moves.slice.copy_ps(bytes, 2 * row * kBytes);
+  return products_us(static_cast<double>(products) * 4, target.products.depthwise_fs) +
+         products_us(static_cast<double>(products) * static_cast<double>(sizes.out_channels),
+                     target.products.pointwise_fs) +
+         static_cast<double>(ps) / 1e6;
+}
+
+}  // namespace
+
+bool winograd_convs(Graph& graph, PassContext& context) {
+  const ProductCosts& products = context.target().products;
+  if (products.window_fs == 0) return false;
+  bool changed = false;
+  for (Node* node : graph) {
+    if (!node->is(Op::conv)) continue;
+    const auto sizes = float_conv_sizes(*node);
+    if (!sizes || !has_form(*sizes, node->attrs<ConvAttrs>())) continue;
+    const double count = static_cast<double>(sizes->out_pixels() * sizes->out_channels) *
+                         static_cast<double>(9 * sizes->channels);
+    if (!pays(context, *node, products_us(count, products.window_fs),
+              winograd_us(*sizes, context.target()), "16 products of a tile"))
+      continue;
+    const BuildBefore build(graph, node);
+    replace(graph, node, Winograd(build, *node, *sizes).result());
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace layline
