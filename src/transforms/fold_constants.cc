@@ -13,6 +13,15 @@ constexpr size_t kMostBytes = size_t{64} << 20;
 // Below this size a result may be larger than what it is made of: it saves work at run time.
 constexpr size_t kSmallBytes = size_t{1} << 20;
 
+/// The constant that an operand is made of. Quantised weights stay as they are, for kernels that
+/// take them: where something else is computed from one, it is dequantised on the way.
+const Constant* source_of(const Node& node, const Value* operand) {
+  const Node* def = operand->def();
+  const bool moves = info(node.op()).op_class == OpClass::movement;
+  if (def != nullptr && def->is(Op::dequantize) && !moves) operand = def->operand(0);
+  return stored_constant(operand);
+}
+
 /// What keeps the node from being folded, or empty.
 std::string_view obstacle(const Node& node) {
   const auto multiplies = [](const Use& use) {
@@ -24,7 +33,7 @@ std::string_view obstacle(const Node& node) {
     return "products multiply all batches by one copy";
   size_t operand_bytes = 0;
   for (const Value* operand : node.operands())
-    operand_bytes += stored_constant(operand)->byte_count();
+    operand_bytes += source_of(node, operand)->byte_count();
   const size_t result_bytes = byte_count(result->type());
   if (operand_bytes > kMostBytes || result_bytes > kMostBytes)
     return "it is too large to be computed ahead of time";
@@ -33,10 +42,26 @@ std::string_view obstacle(const Node& node) {
   return {};
 }
 
-Tensor evaluated(const Node& node) {
+Tensor evaluated(const Value* value) {
+  if (stored_constant(value) != nullptr) return tensor_of(value);
   std::vector<Tensor> operands;
-  for (const Value* operand : node.operands()) operands.push_back(tensor_of(operand));
-  return evaluate_node(node, operands);
+  for (const Value* operand : value->def()->operands()) operands.push_back(evaluated(operand));
+  return evaluate_node(*value->def(), operands);
+}
+
+/// A part of dequantised integers: the part is computed, and stays integers.
+bool cut_before_dequantize(Graph& graph, Node* slice, PassContext& context) {
+  Node* dequantize = slice->operand(0)->def();
+  if (dequantize == nullptr || !dequantize->is(Op::dequantize)) return false;
+  Value* integers = dequantize->operand(0);
+  if (stored_constant(integers) == nullptr || !integers->type().quantisation->per_tensor())
+    return false;
+  context.rewrite(*slice, "cuts {} before it is dequantised", integers->name());
+  const BuildBefore build(graph, slice);
+  const Tensor whole = tensor_of(integers);
+  Value* part = build.constant(evaluate_op(Op::slice, {&whole, 1}, slice->attributes()));
+  replace(graph, slice, build.add(Op::dequantize, {part}));
+  return true;
 }
 
 }  // namespace
@@ -45,11 +70,14 @@ bool fold_constants(Graph& graph, PassContext& context) {
   bool changed = false;
   for (Node* node : graph) {
     if (node->operand_count() == 0 || !is_static(node->result()->shape())) continue;
-    // Quantised weights stay as they are, for kernels that take them.
     if (node->is(Op::dequantize)) continue;
+    if (node->is(Op::slice) && cut_before_dequantize(graph, node, context)) {
+      changed = true;
+      continue;
+    }
     bool all_constant = true;
     for (const Value* operand : node->operands())
-      all_constant = all_constant && stored_constant(operand) != nullptr;
+      all_constant = all_constant && source_of(*node, operand) != nullptr;
     if (!all_constant) continue;
 
     const BuildBefore build(graph, node);
@@ -61,7 +89,7 @@ bool fold_constants(Graph& graph, PassContext& context) {
       continue;
     } else {
       context.rewrite(*node, "computed at compile time");
-      replace(graph, node, build.constant(evaluated(*node)));
+      replace(graph, node, build.constant(evaluated(node->result())));
     }
     changed = true;
   }

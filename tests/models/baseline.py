@@ -3,9 +3,10 @@
     baseline.py ZOO_DIR [NAME...]
 
 For each ZOO_DIR/NAME.pt2 (by default every one without a variant) it writes NAME.executorch.pte and
-the entry of ZOO_DIR/baseline.json: lowering_seconds, and what program_stats counts. The time is that
-of lowering alone: after the program is loaded, until its bytes are ready. A program that exists is
-not lowered again, only counted.
+the entry of ZOO_DIR/baseline.json: lowering_seconds, and what program_stats counts; or, where
+ExecuTorch cannot lower the model, "fails": what it says. The time is that of lowering alone, after the
+program is loaded, until its bytes are ready: of the processor and on one thread, so that what else the
+machine does is not counted. A program that exists is not lowered again, only counted.
 """
 
 import argparse
@@ -28,12 +29,35 @@ logging.disable(logging.WARNING)
 def lower(source, target):
     """Writes the program and returns the seconds that lowering took."""
     program = torch.export.load(source)
-    start = time.monotonic()
+    start = time.process_time()
     edge = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
     data = edge.to_executorch().buffer
-    seconds = time.monotonic() - start
+    seconds = time.process_time() - start
     target.write_bytes(data)
     return seconds
+
+
+def reason(error):
+    """What was the matter at first: the passes of ExecuTorch wrap one another's errors."""
+    while error.__cause__ or error.__context__:
+        error = error.__cause__ or error.__context__
+    lines = str(error).strip().splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0][:120]}"
+
+
+def entry(source, target):
+    try:
+        seconds = lower(source, target)
+    except Exception as error:  # whatever it is, it is what the table shows
+        return {"fails": reason(error)}
+    return {"lowering_seconds": round(seconds, 2), **stats(target)}
+
+
+def record(table, name, fields):
+    """Reads the table anew: another process may have added to it meanwhile."""
+    entries = json.loads(table.read_text()) if table.exists() else {}
+    entries[name] = fields
+    table.write_text(json.dumps(entries, indent=1, sort_keys=True) + "\n")
 
 
 def main():
@@ -46,17 +70,16 @@ def main():
     )
     table = arguments.zoo / "baseline.json"
     entries = json.loads(table.read_text()) if table.exists() else {}
+    torch.set_num_threads(1)
     for index, name in enumerate(names, 1):
         target = arguments.zoo / f"{name}.executorch.pte"
         if name in entries and target.exists():
-            entries[name] |= stats(target)
-            table.write_text(json.dumps(entries, indent=1, sort_keys=True) + "\n")
-            print(f"[{index}/{len(names)}] {name}: exists", flush=True)
-            continue
-        seconds = lower(arguments.zoo / f"{name}.pt2", target)
-        entries[name] = {"lowering_seconds": round(seconds, 2), **stats(target)}
-        table.write_text(json.dumps(entries, indent=1, sort_keys=True) + "\n")
-        print(f"[{index}/{len(names)}] {name}: {seconds:.1f} s", flush=True)
+            fields, told = entries[name] | stats(target), "exists"
+        else:
+            fields = entry(arguments.zoo / f"{name}.pt2", target)
+            told = fields.get("fails") or f"{fields['lowering_seconds']} s"
+        record(table, name, fields)
+        print(f"[{index}/{len(names)}] {name}: {told}", flush=True)
 
 
 if __name__ == "__main__":

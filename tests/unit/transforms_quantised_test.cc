@@ -182,6 +182,29 @@ TEST(TypeQuantised, ChannelsFollowTheWeight) {
   EXPECT_EQ(linear->operand(1)->type().quantisation->dims, (std::vector<int64_t>{4, 1}));
 }
 
+TEST(FoldConstants, WhatIsComputedFromDequantisedConstants) {
+  Quantised m;
+  Value* x = m.input({1, 4});
+  Value* integers = m.quantize(m.weights({6, 4}), 0.02f, 3);
+  Value* real = m.dequantize(integers);
+  Value* sum = m.binary(Op::add, m.slice(real, 0, 0, 3), m.slice(real, 0, 3, 3));
+  m.output(m.binary(Op::mul, x, sum)).run({"fold_constants"});
+  EXPECT_EQ(m.work(), 1);
+  EXPECT_EQ(m.count(Op::dequantize), 0);
+}
+
+TEST(FoldConstants, WeightsStayIntegers) {
+  Quantised m;
+  Value* x = m.round_trip(m.input({5, 6}));
+  Value* all = m.dequantize(m.quantize(m.weights({8, 6}), 0.02f, 0));
+  Value* y = m.add(Op::linear, {x, m.slice(all, 0, 2, 4)}, LinearAttrs{});
+  m.output(m.round_trip(y)).run({"fold_constants"});
+  EXPECT_EQ(m.count(Op::slice), 0);
+  const Node* weight = m.only(Op::linear)->operand(1)->def();
+  ASSERT_TRUE(weight->is(Op::dequantize));
+  EXPECT_TRUE(stored_constant(weight->operand(0)));
+}
+
 TEST(QuantiseDynamically, TheWholeTensorsScaleMayBeEachRows) {
   Quantised m;
   Value* x = m.input({2, 5, 6});
