@@ -16,6 +16,7 @@ import time
 import warnings
 from pathlib import Path
 
+import executorch.kernels.quantized  # noqa: F401  (registers kernels)
 import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower

@@ -13,9 +13,10 @@ each program run by the stock runtime:
   output, beside the error of torch's quantised graph. (Kernels choose a scale for each row or image,
   torch one for the whole tensor, so the two differ by design.)
 
-Where fixed scales leave us a step off or more, torch's own graph is run as integer kernels are defined:
-sums exact, and biases rounded to 32-bit integers in the scale of the sums. That is what no integer
-kernel can be nearer to torch than, but by luck.
+Where fixed scales leave us a step off or more, torch's own graph is run again with its sums exact
+(torch adds floats, in an order of its own), and then as integer kernels are defined, with exact sums
+and biases rounded to 32-bit integers in the scale of the sums. No integer kernel is nearer to torch,
+but by luck.
 
 Results go into ZOO_DIR/quantised.json, and the table of all of them between the marks in PAGE. The
 exit code says whether every model is as it should be: as many delegates and permutes as the float
@@ -72,8 +73,16 @@ def torch_model(file):
     return lambda inputs: pytree.tree_leaves(module(*inputs))
 
 
-class IntegerKernels(torch.fx.Interpreter):
-    """torch's graph with sums of quantised numbers exact, and their biases integers of 32 bits."""
+class ExactSums(torch.fx.Interpreter):
+    """torch's graph with sums of quantised numbers exact, and their biases as they are, or integers
+    of 32 bits."""
+
+    def __init__(self, file, integer_biases):
+        super().__init__(torch.export.load(file).module(), garbage_collect_values=False)
+        self.integer_biases = integer_biases
+
+    def __call__(self, inputs):
+        return pytree.tree_leaves(self.run(*inputs))
 
     def run_node(self, node):
         kernel = str(node.target).split(".")[:2]
@@ -84,16 +93,10 @@ class IntegerKernels(torch.fx.Interpreter):
             return super().run_node(node)
         arguments, keywords = self.fetch_args_kwargs_from_env(node)
         arguments = [v.double() if isinstance(v, torch.Tensor) else v for v in arguments]
-        if len(arguments) > 2 and arguments[2] is not None:
+        if self.integer_biases and len(arguments) > 2 and arguments[2] is not None:
             scale = self.env[weight.args[1]].double() * x.args[1]
             arguments[2] = (arguments[2] / scale).round() * scale
         return node.target(*arguments, **keywords).float()
-
-
-def integer_model(file):
-    module = torch.export.load(file).module()
-    run = IntegerKernels(module, garbage_collect_values=False).run
-    return lambda inputs: pytree.tree_leaves(run(*inputs))
 
 
 def runtime_model(file):
@@ -194,8 +197,10 @@ def check(layline, zoo, name, count, scratch):
     for side in models.keys() - {"float"}:
         result.setdefault(side, {}).update(same=same[side], off=off[side])
     if steps and off["layline"] >= 1:
-        models = {"torch": models["torch"], "integers": integer_model(source)}
-        result["integers_off"] = agreement(models, steps, False, examples, count)[1]["integers"]
+        exact = {"sums": ExactSums(source, False), "integers": ExactSums(source, True)}
+        models = {"torch": models["torch"], **exact}
+        _, off = agreement(models, steps, False, examples, count)
+        result |= {"exact_off": off["sums"], "integers_off": off["integers"]}
     return result
 
 
@@ -210,7 +215,8 @@ def faults(result):
         yield "more kernels outside than the float model"
     if result["in_steps"] and ours["off"] >= max(1, 1.02 * result.get("integers_off", 0)):
         yield "a step off on average"
-    if not result["in_steps"] and ours["off"] > result["torch"]["off"]:
+    # Real numbers are added up in another order: errors that are equal differ in the last digits.
+    if not result["in_steps"] and ours["off"] > 1.001 * result["torch"]["off"]:
         yield "further from the float model than torch"
     if result["in_steps"] and ours["same"] < theirs.get("same", 0):
         yield "torch's greatest output less often than ExecuTorch's"
@@ -243,8 +249,8 @@ def table(results):
             text += f"\n{name} by ExecuTorch {result['executorch']['fails']}\n"
         if "integers_off" in result:
             text += (
-                f"\n{name}: torch's own graph, with exact sums and biases of 32 bits, is "
-                f"{result['integers_off']:.2f} steps off.\n"
+                f"\n{name}: torch's own graph is {result['exact_off']:.2f} steps off with its sums"
+                f" exact, {result['integers_off']:.2f} with biases of 32 bits, too.\n"
             )
     return text
 
