@@ -15,7 +15,10 @@
 //
 // All numbers are sums of few inputs or weights with factors of 1, 1/2 and 1/4, so the error stays
 // at that of a plain convolution, times a small number (docs/benchmarks.md, "Winograd").
+#include <algorithm>
 #include <array>
+#include <memory>
+#include <span>
 
 #include "ir/tensor.h"
 #include "transforms/conv_choice.h"
@@ -25,6 +28,10 @@ namespace layline {
 namespace {
 
 constexpr size_t kTile = 4;  // inputs along an axis of a tile
+
+// Floats between arrays that are written at the same time: without them, all would lie in the same
+// lines of the cache wherever the number of channels is a power of two.
+constexpr size_t kApart = 80;
 
 /// The two inputs of a sum before a product: the first one's place, how far the second is from it,
 /// and their signs.
@@ -53,44 +60,87 @@ bool has_tiles(int64_t size, int64_t low, int64_t results) {
   return true;
 }
 
-/// [K,3,3,C] to sixteen of [K,1,1,C].
-std::array<Row, kTile> weights_of(const Builder& build, const Constant& weight) {
-  const size_t outputs = static_cast<size_t>(weight.shape()[0].value());
-  const size_t channels = static_cast<size_t>(weight.shape()[3].value());
-  const std::vector<std::byte> bytes = weight.bytes();
-  const auto* from = reinterpret_cast<const float*>(bytes.data());
-  std::array<std::array<std::vector<std::byte>, kTile>, kTile> sums;
-  for (auto& row : sums)
-    for (auto& sum : row) sum.resize(outputs * channels * sizeof(float));
-  std::vector<float> rows(kTile * 3 * channels);  // transformed along the first axis
-  // g0, (g0 + g1 + g2)/2, (g0 - g1 + g2)/2, g2
-  const auto transform = [&](std::array<const float*, 3> g, std::array<float*, kTile> to) {
-    for (size_t c = 0; c < channels; ++c) {
-      const float outer = (g[0][c] + g[2][c]) / 2, middle = g[1][c] / 2;
-      const float first = g[0][c], last = g[2][c];
-      to[0][c] = first;
-      to[1][c] = outer + middle;
-      to[2][c] = outer - middle;
-      to[3][c] = last;
-    }
-  };
-  for (size_t k = 0; k < outputs; ++k, from += 9 * channels) {
-    const auto row = [&](size_t i, size_t j) { return rows.data() + (i * 3 + j) * channels; };
+/// A filter [3,3,C] to sixteen times [C]: g0, (g0 + g1 + g2)/2, (g0 - g1 + g2)/2, g2 along either
+/// axis.
+class FilterSums {
+ public:
+  explicit FilterSums(size_t channels)
+      : channels_(channels), rows_(kTile * 3 * (channels + kApart)) {}
+
+  void sum(const float* filter, const std::array<float*, kTile * kTile>& to) {
+    const auto row = [&](size_t i, size_t j) {
+      return rows_.data() + (i * 3 + j) * (channels_ + kApart);
+    };
+    const auto place = [&](size_t i, size_t j) { return filter + (i * 3 + j) * channels_; };
     for (size_t j = 0; j < 3; ++j)
-      transform({from + j * channels, from + (3 + j) * channels, from + (6 + j) * channels},
-                {row(0, j), row(1, j), row(2, j), row(3, j)});
-    for (size_t i = 0; i < kTile; ++i) {
-      const auto to = [&](size_t j) {
-        return reinterpret_cast<float*>(sums[i][j].data()) + k * channels;
-      };
-      transform({row(i, 0), row(i, 1), row(i, 2)}, {to(0), to(1), to(2), to(3)});
-    }
+      sum({place(0, j), place(1, j), place(2, j)}, {row(0, j), row(1, j), row(2, j), row(3, j)});
+    for (size_t i = 0; i < kTile; ++i)
+      sum({row(i, 0), row(i, 1), row(i, 2)},
+          {to[4 * i], to[4 * i + 1], to[4 * i + 2], to[4 * i + 3]});
   }
+
+ private:
+  void sum(const std::array<const float*, 3>& g, const std::array<float*, kTile>& to) const {
+    constexpr size_t kLength = 16;
+    size_t c = 0;
+    for (; c + kLength <= channels_; c += kLength) sum_some<kLength>(g, to, c);
+    for (; c < channels_; ++c) sum_some<1>(g, to, c);
+  }
+
+  /// In arrays of a fixed length, which the compiler makes vectors of.
+  template <size_t kLength>
+  static void sum_some(const std::array<const float*, 3>& g, const std::array<float*, kTile>& to,
+                       size_t c) {
+    std::array<float, kLength> first, middle, last;
+    std::copy_n(g[0] + c, kLength, first.begin());
+    std::copy_n(g[1] + c, kLength, middle.begin());
+    std::copy_n(g[2] + c, kLength, last.begin());
+    std::array<float, kLength> with, without;
+    for (size_t k = 0; k < kLength; ++k) {
+      with[k] = (first[k] + last[k]) / 2 + middle[k] / 2;
+      without[k] = (first[k] + last[k]) / 2 - middle[k] / 2;
+    }
+    std::copy_n(first.begin(), kLength, to[0] + c);
+    std::copy_n(with.begin(), kLength, to[1] + c);
+    std::copy_n(without.begin(), kLength, to[2] + c);
+    std::copy_n(last.begin(), kLength, to[3] + c);
+  }
+
+  size_t channels_;
+  std::vector<float> rows_;  // summed along the first axis
+};
+
+/// [K,3,3,C] to sixteen of [K,1,1,C], one after the other in one block. The filters are read one by
+/// one as they stream by: there is no second copy of all weights.
+std::array<Row, kTile> weights_of(const Builder& build, const Constant& weight) {
+  const auto outputs = static_cast<size_t>(weight.shape()[0].value());
+  const auto channels = static_cast<size_t>(weight.shape()[3].value());
+  const size_t count = outputs * channels;
+  const auto block = std::make_shared_for_overwrite<float[]>(kTile * kTile * (count + kApart));
+  FilterSums sums(channels);
+  std::array<float*, kTile * kTile> to;
+  for (size_t i = 0; i < to.size(); ++i) to[i] = block.get() + i * (count + kApart);
+  std::vector<float> filter(9 * channels);
+  const std::span<std::byte> whole = std::as_writable_bytes(std::span(filter));
+  size_t filled = 0;
+  weight.stream([&](std::span<const std::byte> piece) {
+    while (!piece.empty()) {
+      const auto part = piece.first(std::min(piece.size(), whole.size() - filled));
+      std::ranges::copy(part, whole.begin() + static_cast<std::ptrdiff_t>(filled));
+      piece = piece.subspan(part.size());
+      filled = (filled + part.size()) % whole.size();
+      if (filled != 0) continue;
+      sums.sum(filter.data(), to);
+      for (float*& next : to) next += channels;
+    }
+  });
   std::array<Row, kTile> weights;
   const Shape shape = {weight.shape()[0], 1, 1, weight.shape()[3]};
-  for (size_t i = 0; i < kTile; ++i)
-    for (size_t j = 0; j < kTile; ++j)
-      weights[i][j] = build.constant(Constant::owned(DType::f32, shape, std::move(sums[i][j])));
+  for (size_t i = 0; i < to.size(); ++i) {
+    const std::span<const float> sum(block.get() + i * (count + kApart), count);
+    weights[i / kTile][i % kTile] =
+        build.constant(Constant::view(DType::f32, shape, std::as_bytes(sum), block));
+  }
   return weights;
 }
 
