@@ -90,21 +90,24 @@ std::vector<double> curve(const Node& quantize, const Value* source, const Tenso
   return units;
 }
 
-/// By how many units each element of a quantised result may be off. A chord of 128 steps strays
-/// from a convex curve by at most a quarter of the curve's second difference over 128 steps, and
-/// the entries are moved by as much to share that out; they are integers themselves.
+/// By how many units each element of a quantised result may be off. The chord of a convex curve
+/// strays from it by at most a quarter of the curve's second difference over its length, and the
+/// entries are moved by as much to share that out; they are integers themselves.
 std::vector<double> allowed_units(const Node& node, Results& results) {
   std::vector<double> allowed(static_cast<size_t>(results.of(node.result()).count()), 1);
   const auto lookup = node.is(Op::quantize) ? tosa::find_lookup(node) : std::nullopt;
-  if (!lookup || !lookup->table || lookup->table->dtype() != DType::i16) return allowed;
-  constexpr int64_t kStep = 128;
+  if (!lookup || lookup->levels.empty()) return allowed;
   const Tensor& integers = results.of(lookup->source);
-  const auto at = curve(node, lookup->source, integers, 0),
-             before = curve(node, lookup->source, integers, -kStep),
-             after = curve(node, lookup->source, integers, kStep);
-  const double entry = lookup->scale * static_cast<double>(kStep) / 2;
-  for (size_t i = 0; i < allowed.size(); ++i)
-    allowed[i] = 2 + entry + std::abs(before[i] - 2 * at[i] + after[i]) / 2;
+  const std::vector<double> at = curve(node, lookup->source, integers, 0);
+  for (const tosa::TableLevel& level : lookup->levels) {  // the finest, which counts, comes last
+    const int64_t step = tosa::kTableStep >> level.shift;
+    const double entry = level.scale * static_cast<double>(tosa::kTableStep) / 2;
+    const auto before = curve(node, lookup->source, integers, -step),
+               after = curve(node, lookup->source, integers, step);
+    for (size_t i = 0; i < allowed.size(); ++i)
+      if (std::abs(std::ldexp(integers.get_int(static_cast<int64_t>(i)), level.shift)) <= 0x1p15)
+        allowed[i] = 2 + entry + std::abs(before[i] - 2 * at[i] + after[i]) / 2;
+  }
   return allowed;
 }
 

@@ -11,6 +11,7 @@
 #include "ir/evaluate.h"
 #include "ir/tensor.h"
 #include "ir/text.h"
+#include "targets/tosa/long_table.h"
 #include "targets/tosa/lower.h"
 #include "targets/tosa/rescale.h"
 
@@ -140,6 +141,84 @@ TEST(TosaQuantised, AFunctionOf16BitsIsATableOf513EntriesAndARescale) {
   // Lines of 128 steps are off by h^2 f'' / 8, half of it when the entries are lowered: 2.1 here at
   // the largest result, the entry and the result are rounded.
   EXPECT_LT(most, 3.2);
+}
+
+/// What the tables of a function give for an operand, as the program adds them up.
+double looked_up(const std::vector<TableLevel>& levels, int64_t integer) {
+  double sum = 0;
+  for (const TableLevel& level : levels) {
+    const int64_t near = std::clamp<int64_t>(integer << level.shift, -32768, 32767);
+    sum += static_cast<double>(read_table(level.table.bytes(), near)) * level.scale;
+  }
+  return sum;
+}
+
+TEST(TosaLongTable, WhatCurvesNear0HasFinerTablesThere) {
+  const auto inverse_root = [](double x) { return 2e5 / std::sqrt(x); };
+  const Curve curve = [&](const std::vector<double>& operands) {
+    std::vector<double> values;
+    for (double x : operands) values.push_back(inverse_root(x));
+    return values;
+  };
+  const std::vector<TableLevel> levels = long_tables(curve, -32767, 32767);
+  ASSERT_EQ(levels.size(), 3u);
+  EXPECT_EQ(levels[0].shift, 0);
+  double most = 0;
+  for (int64_t x = 0; x <= 32767; ++x) {
+    const double wanted = std::min(inverse_root(static_cast<double>(x)), 32767.0);
+    most = std::max(most, std::abs(looked_up(levels, x) - wanted));
+  }
+  EXPECT_LT(most, 1.5);  // one table of lines of 128 steps is off by thousands
+  for (int64_t x = -32768; x < 0; ++x) ASSERT_LT(std::abs(looked_up(levels, x)), 0.6) << x;
+}
+
+TEST(TosaLongTable, OneTableIsEnoughForWhatHardlyCurvesOrCurvesElsewhere) {
+  const auto levels = [](double (*function)(double)) {
+    const Curve curve = [=](const std::vector<double>& operands) {
+      std::vector<double> values;
+      for (double x : operands) values.push_back(function(x / 4096) * 4096);
+      return values;
+    };
+    return long_tables(curve, -32767, 32767).size();
+  };
+  EXPECT_EQ(levels([](double x) { return 1 / (1 + std::exp(-x)); }), 1u);
+  EXPECT_EQ(levels([](double x) { return std::exp(x); }), 1u);
+  EXPECT_EQ(levels([](double x) { return std::max(x, 0.0); }), 1u);
+}
+
+std::string pool(std::string_view attributes) {
+  return fmt::format(R"(graph "g" {{
+    input "x" %x : f32[1,4,6,2]
+    %q = quantize(%x) {{ quantisation = i8 in [-128,127] scale f32[] (0.5) zero i32[] (7) }}
+    %p = avg_pool(%q) {{ kernel = [3,3], dilation = [1,1], {} }}
+    %y = dequantize(%p)
+    output "y" %y
+  }})",
+                     attributes);
+}
+
+TEST(TosaQuantised, AnAverageIsRoundedOnce) {
+  Report report;
+  // In the operand's scale AVG_POOL2D does it.
+  EXPECT_EQ(operators(lowered(pool("stride = [1,1], low = [0,0], high = [0,0], quantisation = i8 "
+                                   "in [-128,127] scale f32[] (0.5) zero i32[] (7)"),
+                              report)),
+            std::vector<fb::Op>{fb::Op::AVG_POOL2D});
+  constexpr std::string_view kFiner = "quantisation = i8 in [-128,127] scale f32[] (0.125)";
+  const Program program =
+      lowered(pool(fmt::format("stride = [1,1], low = [0,0], high = [0,0], {}", kFiner)), report);
+  EXPECT_EQ(operators(program), (std::vector<fb::Op>{fb::Op::DEPTHWISE_CONV2D, fb::Op::RESCALE}));
+  EXPECT_NEAR(factor(program, rescale(program, 0)), 4.0 / 9, 1e-9);
+  // Where padding does not count, windows have divisors of their own.
+  const Program padded =
+      lowered(pool(fmt::format("stride = [2,3], low = [1,0], high = [0,0], {}", kFiner)), report);
+  EXPECT_EQ(operators(padded),
+            (std::vector<fb::Op>{fb::Op::DEPTHWISE_CONV2D, fb::Op::MUL, fb::Op::RESCALE}));
+  const auto mul = std::ranges::find(padded.operators, fb::Op::MUL, &Operator::op);
+  const layline::Tensor divisors = layline::tensor_of(*tensor(padded, mul->inputs[1]).data);
+  ASSERT_EQ(divisors.count(), 4);
+  EXPECT_NEAR(static_cast<double>(divisors.get_int(0)), 0x1p22 / 6, 1);
+  EXPECT_NEAR(static_cast<double>(divisors.get_int(2)), 0x1p22 / 9, 1);
 }
 
 TEST(TosaQuantised, NumbersOf16BitsInAnotherScaleAreARescale) {

@@ -1,28 +1,16 @@
-// Sums, products, reductions and pools on integers: exact in 32 bits, and rounded once at the end.
+// Sums, products and reductions on integers: exact in 32 bits, and rounded once at the end.
 #include <algorithm>
 #include <cmath>
 
 #include "targets/tosa/integer_kernels.h"
 #include "targets/tosa/kernels.h"
 #include "targets/tosa/rescale.h"
-#include "targets/tosa/window_attributes.h"
 
 namespace layline::tosa {
 namespace {
 
-constexpr std::string_view kScales = "the scales differ too much for RESCALE";
-constexpr std::string_view kIntegers = "quantised numbers are of i8, or of i16 around 0";
-
 std::string refuse_unless(bool fits, std::string_view otherwise) {
   return fits ? std::string() : std::string(otherwise);
-}
-
-bool are_activations(const Node& node) {
-  return is_activation(node.result()) && std::ranges::all_of(node.operands(), is_activation);
-}
-
-bool keeps_scale(const Node& node) {
-  return node.operand(0)->type().quantisation == node.result()->type().quantisation;
 }
 
 bool is_wide(const Value* value) { return value->dtype() == DType::i16; }
@@ -118,17 +106,6 @@ std::string refuse_integer_extremum(const Node& node) {
   return refuse_unless(are_activations(node) && keeps_scale(node), kIntegers);
 }
 
-std::string refuse_integer_max_pool(const Node& node) {
-  if (!are_activations(node) || !keeps_scale(node)) return std::string(kIntegers);
-  return refuse_pool_windows(node);
-}
-
-std::string refuse_integer_avg_pool(const Node& node) {
-  if (!are_activations(node)) return std::string(kIntegers);
-  if (std::string why = refuse_pool_windows(node); !why.empty()) return why;
-  return refuse_unless(has_multipliers({scale(node.operand(0)) / scale(node.result())}), kScales);
-}
-
 std::string refuse_integer_clamp(const Node& node) {
   return refuse_unless(are_activations(node), kIntegers);
 }
@@ -170,25 +147,6 @@ void emit_integer_max(BlockBuilder& block, const Node& node) {
 
 void emit_integer_min(BlockBuilder& block, const Node& node) {
   emit_extremum<fb::ReduceMinAttributeT>(block, node);
-}
-
-/// AVG_POOL2D averages in the scale of its operand, and rounds.
-void emit_integer_avg_pool(BlockBuilder& block, const Node& node) {
-  const Integers x = integers_of(node.operand(0));
-  const std::string zero = block.scalar(x.dtype, x.zero_point);
-  const std::string average =
-      block.step(node, avg_pool_attribute(node, fb::DType::INT32), {block.in(node, 0), zero, zero},
-                 x.dtype, node.result()->shape());
-  rescale_to_result(block, node, average, x, {scale(node.operand(0)) / scale(node.result())},
-                    node.result()->shape());
-}
-
-void emit_integer_max_pool(BlockBuilder& block, const Node& node) {
-  if (node.attrs<PoolAttrs>().bounds.unbounded())
-    return block.result(node, max_pool_attribute(node), {block.in(node, 0)});
-  clamp_to_result(block, node,
-                  block.step(node, max_pool_attribute(node), {block.in(node, 0)},
-                             node.result()->dtype(), node.result()->shape()));
 }
 
 void emit_integer_clamp(BlockBuilder& block, const Node& node) {

@@ -81,8 +81,6 @@ std::vector<double> result_scales(const Node& node) {
   return scales;
 }
 
-constexpr std::string_view kScales = "the scales differ too much for RESCALE";
-
 std::string refuse_contraction(const Node& node) {
   const Value* weight = node.operand(1);
   const QuantisationRef& own = weight->type().quantisation;

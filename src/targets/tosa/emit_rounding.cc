@@ -1,5 +1,7 @@
 // Between real numbers and integers: functions of one quantised value as tables, and what is left
 // as arithmetic on floats.
+#include <cmath>
+
 #include "targets/tosa/integer_kernels.h"
 #include "targets/tosa/kernels.h"
 #include "targets/tosa/lookup.h"
@@ -41,18 +43,35 @@ void emit_arithmetic(BlockBuilder& block, const Node& node) {
 void emit_lookup(BlockBuilder& block, const Node& node, const Lookup& lookup) {
   const Shape& shape = node.result()->shape();
   const std::string x = block.in(node, lookup.source, "x", shape);
-  if (!lookup.table) {
-    rescale_to_result(block, node, x, integers_of(lookup.source), {lookup.scale}, shape);
+  if (lookup.table) {
+    block.result(node, fb::TableAttributeT{}, {x, block.constant(node, "table", *lookup.table)});
     return;
   }
-  std::vector<std::string> operands = {x, block.constant(node, "table", *lookup.table)};
-  if (lookup.table->dtype() == DType::i8) {
-    block.result(node, fb::TableAttributeT{}, std::move(operands));
+  const Integers operand = integers_of(lookup.source);
+  if (lookup.levels.empty()) {
+    rescale_to_result(block, node, x, operand, {lookup.scale}, shape);
     return;
   }
-  const std::string y =
-      block.step(node, fb::TableAttributeT{}, std::move(operands), DType::i32, shape);
-  rescale_to_result(block, node, y, kSums, {lookup.scale}, shape);
+  const auto looked_up = [&](const TableLevel& level) {
+    const std::string near = level.shift == 0 ? x
+                                              : rescaled(block, node, x, operand, operand,
+                                                         std::ldexp(1, level.shift), shape);
+    return block.step(node, fb::TableAttributeT{},
+                      {near, block.constant(node, "table", level.table)}, DType::i32, shape);
+  };
+  if (lookup.levels.size() == 1) {
+    rescale_to_result(block, node, looked_up(lookup.levels[0]), kSums, {lookup.levels[0].scale},
+                      shape);
+    return;
+  }
+  constexpr double kFraction = 0x1p-14;  // of a unit of the result, of which there are 2^16
+  std::string sum;
+  for (const TableLevel& level : lookup.levels) {
+    const std::string y =
+        rescaled(block, node, looked_up(level), kSums, kSums, level.scale / kFraction, shape);
+    sum = sum.empty() ? y : block.step(node, fb::AddAttributeT{}, {sum, y}, DType::i32, shape);
+  }
+  rescale_to_result(block, node, sum, kSums, {kFraction}, shape);
 }
 
 }  // namespace

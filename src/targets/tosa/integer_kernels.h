@@ -24,8 +24,6 @@ std::string refuse_integer_sum(const Node& node);
 std::string refuse_integer_product(const Node& node);
 std::string refuse_integer_reduction(const Node& node);
 std::string refuse_integer_extremum(const Node& node);
-std::string refuse_integer_avg_pool(const Node& node);
-std::string refuse_integer_max_pool(const Node& node);
 std::string refuse_integer_clamp(const Node& node);
 void emit_integer_add(BlockBuilder& block, const Node& node);
 void emit_integer_sub(BlockBuilder& block, const Node& node);
@@ -33,10 +31,14 @@ void emit_integer_mul(BlockBuilder& block, const Node& node);
 void emit_integer_reduction(BlockBuilder& block, const Node& node);
 void emit_integer_max(BlockBuilder& block, const Node& node);
 void emit_integer_min(BlockBuilder& block, const Node& node);
-void emit_integer_avg_pool(BlockBuilder& block, const Node& node);
-void emit_integer_max_pool(BlockBuilder& block, const Node& node);
 void emit_integer_clamp(BlockBuilder& block, const Node& node);
 void emit_integer_pad(BlockBuilder& block, const Node& node);
+
+// emit_integer_pools.cc
+std::string refuse_integer_avg_pool(const Node& node);
+std::string refuse_integer_max_pool(const Node& node);
+void emit_integer_avg_pool(BlockBuilder& block, const Node& node);
+void emit_integer_max_pool(BlockBuilder& block, const Node& node);
 
 // emit_rounding.cc: between real numbers and integers, and functions as tables.
 std::string refuse_quantize(const Node& node);

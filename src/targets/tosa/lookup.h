@@ -2,19 +2,21 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "ir/graph.h"
+#include "targets/tosa/long_table.h"
 
 namespace layline::tosa {
 
 /// A quantize of a function of one quantised value: TABLE has it for every integer of 8 bits, and
-/// of 16 bits for every 128th, with straight lines between them.
+/// of 16 bits as long_table.h says. Nothing is looked up where the function is the number itself,
+/// in another scale: RESCALE is exact.
 struct Lookup {
   const Value* source;
-  /// Nothing where the function is the number itself, in another scale: RESCALE is exact.
-  std::optional<Constant> table;
-  /// What the result of TABLE (of RESCALE) is to be multiplied with to be an integer of the result.
-  double scale = 1;
+  std::optional<Constant> table;   // of 8 bits
+  std::vector<TableLevel> levels;  // of 16 bits
+  double scale = 1;                // what the number is to be multiplied with
 };
 std::optional<Lookup> find_lookup(const Node& quantize);
 

@@ -102,6 +102,14 @@ bool is_activation(const Value* value) {
   return own->dtype == DType::i8 || (own->dtype == DType::i16 && own->zero_point() == 0);
 }
 
+bool are_activations(const Node& node) {
+  return is_activation(node.result()) && std::ranges::all_of(node.operands(), is_activation);
+}
+
+bool keeps_scale(const Node& node) {
+  return node.operand(0)->type().quantisation == node.result()->type().quantisation;
+}
+
 Integers integers_of(const Value* value) {
   return {value->dtype(), quantisation(value).zero_point()};
 }

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/graph.h"
@@ -33,6 +34,14 @@ const Quantisation& quantisation(const Value* value);
 double scale(const Value* value);
 /// One scale for all of a tensor of 8 bits, or of 16 bits around 0.
 bool is_activation(const Value* value);
+/// Whether all operands and the result are such.
+bool are_activations(const Node& node);
+/// Whether integers of the operand stand for the same numbers in the result.
+bool keeps_scale(const Node& node);
+
+// Why integers cannot be computed with.
+constexpr std::string_view kScales = "the scales differ too much for RESCALE";
+constexpr std::string_view kIntegers = "quantised numbers are of i8, or of i16 around 0";
 
 template <typename T>
 Constant list(DType dtype, const std::vector<T>& values) {
