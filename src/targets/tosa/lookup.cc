@@ -130,11 +130,7 @@ std::optional<Lookup> find_lookup(const Node& quantize) {
   Evaluation evaluation(short_arguments(quantisation(source)));
   const layline::Tensor table =
       quantised_tensor(*evaluation.of(quantize.operand(0)), quantize.result()->type().quantisation);
-  return Lookup{
-      source,
-      Constant::owned(DType::i8, {Dim(kShortTable)}, {table.bytes().begin(), table.bytes().end()}),
-      {},
-      1};
+  return Lookup{source, Constant::of(table), {}, 1};
 }
 
 }  // namespace layline::tosa
