@@ -29,7 +29,8 @@ struct Options {
   std::map<std::string, std::string> input_order;  ///< by the input's name: "nchw" or "nhwc"
   std::map<std::string, std::string> output_order;
   bool verify = false;
-  std::string name;  ///< what the report calls the model; its path if empty
+  bool strip = false;  ///< keep no source lines of the model in the program
+  std::string name;    ///< what the report calls the model; its path if empty
 };
 
 /// A program, and what there is to tell about how it came to be.

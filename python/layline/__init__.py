@@ -9,6 +9,7 @@
 """
 
 from layline._compiler import Error
+from layline._etrecord import etrecord
 from layline._program import Program, compile
 from layline._report import (
     BoundaryTensor,
@@ -41,5 +42,6 @@ __all__ = [
     "StateTensor",
     "Survivor",
     "compile",
+    "etrecord",
     "set_threads",
 ]

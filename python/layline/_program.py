@@ -34,6 +34,7 @@ def compile(
     input_order: Mapping[str, str] | None = None,
     output_order: Mapping[str, str] | None = None,
     verify: bool = False,
+    strip: bool = False,
 ) -> Program:
     """Compiles a model.
 
@@ -50,6 +51,7 @@ def compile(
         input_order=dict(input_order or {}),
         output_order=dict(output_order or {}),
         verify=verify,
+        strip=strip,
         name="",
     )
     torch = sys.modules.get("torch")

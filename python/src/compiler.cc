@@ -1,5 +1,7 @@
-// layline._compiler: compile_model and its result. layline/_program.py is what users see.
+// layline._compiler: compile_model and its result, and what debug handles mean. layline/_program.py
+// and layline/_etrecord.py are what users see.
 #include <layline/layline.h>
+#include <layline/sources.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
@@ -16,11 +18,11 @@ layline::CompiledModel compile(const std::string& path, const std::string& targe
                                std::vector<std::string> disable,
                                std::map<std::string, std::string> input_order,
                                std::map<std::string, std::string> output_order, bool verify,
-                               const std::string& name) {
+                               bool strip, const std::string& name) {
   const nb::gil_scoped_release released;
   return layline::compile_model(
       path, {target, accelerator, profile, std::move(disable), std::move(input_order),
-             std::move(output_order), verify, name});
+             std::move(output_order), verify, strip, name});
 }
 
 }  // namespace
@@ -42,5 +44,21 @@ NB_MODULE(_compiler, module) {
       });
   module.def("compile", compile, nb::arg("path"), nb::arg("target"), nb::arg("accelerator"),
              nb::arg("profile"), nb::arg("disable"), nb::arg("input_order"),
-             nb::arg("output_order"), nb::arg("verify"), nb::arg("name"));
+             nb::arg("output_order"), nb::arg("verify"), nb::arg("strip"), nb::arg("name"));
+
+  nb::class_<layline::SourcePlace>(module, "SourcePlace")
+      .def_ro("value", &layline::SourcePlace::value)
+      .def_ro("node", &layline::SourcePlace::node)
+      .def_ro("source", &layline::SourcePlace::source)
+      .def_ro("module", &layline::SourcePlace::module);
+  nb::class_<layline::ProgramSources>(module, "ProgramSources")
+      .def_static("read",
+                  [](const nb::bytes& program, const std::string& name, const std::string& method) {
+                    return layline::ProgramSources::read(
+                        {static_cast<const std::byte*>(program.data()), program.size()}, name,
+                        method);
+                  })
+      .def_prop_ro("places", &layline::ProgramSources::places)
+      .def("kernel", &layline::ProgramSources::kernel)
+      .def("operators", &layline::ProgramSources::operators);
 }

@@ -4,11 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/program_source.h"
+#include "ir/graph.h"
 #include "report/json_text.h"
 
 namespace layline {
@@ -66,26 +69,81 @@ std::string report_json(const BenchReport& report, unsigned threads) {
          "\n";
 }
 
-std::string op_table(const std::string& name, const OpReport& report) {
+/// An op, and where in the model it comes from; null if that is not known.
+struct PlacedOp {
+  const OpTime* time;
+  const SourcePlace* place;
+};
+
+std::vector<PlacedOp> placed(const std::vector<OpTime>& ops, const ProgramSources& sources) {
+  std::map<size_t, std::vector<std::string>> delegated;  // by instruction, in the order they run
+  for (const OpTime& op : ops)
+    if (op.delegated) delegated[op.instruction].push_back(op.op);
+  std::map<size_t, std::vector<uint32_t>> handles;
+  for (const auto& [instruction, names] : delegated)
+    handles[instruction] = sources.operators(instruction, names);
+  std::map<size_t, size_t> next;
+  std::vector<PlacedOp> result;
+  for (const OpTime& op : ops) {
+    const uint32_t handle = op.delegated ? handles[op.instruction][next[op.instruction]++]
+                                         : sources.kernel(op.instruction);
+    result.push_back({&op, handle == 0 ? nullptr : &sources.places()[handle - 1]});
+  }
+  return result;
+}
+
+std::string described(const SourcePlace& place) {
+  if (place.node.empty()) return place.value;
+  return describe(Origin{place.node, place.source, place.module});
+}
+
+std::string op_table(const std::string& name, const OpReport& report,
+                     const std::vector<PlacedOp>& ops) {
+  const auto share = [&](double ms) { return 100 * ms / report.total_ms; };
   double named_ms = 0;
-  for (const OpTime& op : report.ops) named_ms += op.ms;
+  size_t width = 0;
+  for (const OpTime& op : report.ops) {
+    named_ms += op.ms;
+    width = std::max(width, op.op.size());
+  }
   std::string text = fmt::format(
       "{}: {:.3f} ms, the mean of {} executions that were watched\n{:>9} {:>6} {:>6}  {}\n", name,
-      report.total_ms, report.iterations, "ms", "share", "calls", "op");
-  auto row = [&](double ms, const std::string& calls, std::string_view op) {
-    text +=
-        fmt::format("{:>9.3f} {:>5.1f}% {:>6}  {}\n", ms, 100 * ms / report.total_ms, calls, op);
-  };
-  for (const OpTime& op : report.ops) row(op.ms, std::to_string(op.calls), op.op);
-  row(std::max(report.total_ms - named_ms, 0.0), "",
-      "outside of ops: dispatch, entering delegates");
+      report.total_ms, report.iterations, "ms", "share", "calls", "ops of a kind");
+  for (const KindTime& kind : by_kind(report.ops))
+    text += fmt::format("{:>9.3f} {:>5.1f}% {:>6}  {}\n", kind.ms, share(kind.ms), kind.calls,
+                        kind.kind);
+  const double rest = std::max(report.total_ms - named_ms, 0.0);
+  text += fmt::format("{:>9.3f} {:>5.1f}% {:>6}  {}\n", rest, share(rest), "",
+                      "outside of ops: dispatch, entering delegates");
+
+  std::vector<PlacedOp> slowest_first = ops;
+  std::ranges::stable_sort(slowest_first, std::greater<>(),
+                           [](const PlacedOp& op) { return op.time->ms; });
+  text += fmt::format("{:>9} {:>6}  {:<{}}  {}\n", "ms", "share", "op", width, "from");
+  for (const PlacedOp& op : slowest_first)
+    text += fmt::format("{:>9.3f} {:>5.1f}%  {:<{}}  {}\n", op.time->ms, share(op.time->ms),
+                        op.time->op, width, op.place == nullptr ? "-" : described(*op.place));
   return text;
 }
 
-json::Text op_json(const OpTime& op) {
-  return json::object({{"op", json::string(op.op)},
-                       {"calls", json::number(static_cast<int64_t>(op.calls))},
-                       {"ms", json::number(op.ms, 4)}});
+json::Text kind_json(const KindTime& kind) {
+  return json::object({{"op", json::string(kind.kind)},
+                       {"calls", json::number(static_cast<int64_t>(kind.calls))},
+                       {"ms", json::number(kind.ms, 4)}});
+}
+
+json::Text operator_json(const PlacedOp& op) {
+  std::vector<std::pair<std::string_view, json::Text>> members = {
+      {"op", json::string(op.time->op)},
+      {"instruction", json::number(static_cast<int64_t>(op.time->instruction))},
+      {"ms", json::number(op.time->ms, 4)}};
+  if (op.place != nullptr) {
+    members.emplace_back("value", json::string(op.place->value));
+    members.emplace_back("node", json::string(op.place->node));
+    members.emplace_back("source", json::string(op.place->source));
+    members.emplace_back("module", json::string(op.place->module));
+  }
+  return json::object(members);
 }
 
 void run_per_op(const BenchArguments& arguments, const BenchOptions& options) {
@@ -95,12 +153,15 @@ void run_per_op(const BenchArguments& arguments, const BenchOptions& options) {
     const ProgramSource source(path);
     const OpReport report =
         time_ops([&](OpTimer* timer) { return source.load(arguments.method, timer); }, options);
-    text += op_table(path, report);
+    const ProgramSources sources = source.sources(arguments.method);
+    const std::vector<PlacedOp> ops = placed(report.ops, sources);
+    text += op_table(path, report, ops);
     programs.push_back(
         json::object({{"program", json::string(path)},
                       {"iterations", json::number(static_cast<int64_t>(report.iterations))},
                       {"total_ms", json::number(report.total_ms, 4)},
-                      {"ops", json::list_of(report.ops, op_json)}}));
+                      {"ops", json::list_of(by_kind(report.ops), kind_json)},
+                      {"operators", json::list_of(ops, operator_json)}}));
   }
   write_stdout(arguments.json ? json::object({{"programs", json::list(programs)}}) + "\n" : text);
 }
@@ -144,7 +205,8 @@ void add_bench_command(CLI::App& app) {
       ->option_text("N")
       ->check(CLI::Range(size_t{1}, kMaxIterations));
   command->add_flag("--per-op", arguments->per_op,
-                    "Tell where the time of each program goes, op by op");
+                    "Tell where the time of each program goes, op by op, and from which line\n"
+                    "of the model each op comes");
   command->add_flag("--json", arguments->json, "Print JSON instead of a table");
   command->footer(
       "Programs run by turns on the same random inputs, so that what disturbs the machine\n"

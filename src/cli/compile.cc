@@ -36,6 +36,7 @@ struct CompileArguments {
   std::vector<std::string> disabled_passes;
   std::vector<std::string> input_orders;
   std::vector<std::string> output_orders;
+  bool strip = false;
   bool verify = false;
   bool sync = false;
 };
@@ -74,6 +75,7 @@ CompileOptions parse_options(const CompileArguments& arguments) {
   options.disabled_passes = arguments.disabled_passes;
   options.input_orders = parse_orders("--input-order", arguments.input_orders);
   options.output_orders = parse_orders("--output-order", arguments.output_orders);
+  options.strip = arguments.strip;
   options.verify = arguments.verify;
   options.draw = draw;
   if (!arguments.emit.empty()) {
@@ -224,6 +226,8 @@ void add_compile_command(CLI::App& app) {
   command->add_option("--disable", arguments->disabled_passes, "Leave out a pass; repeatable")
       ->option_text("PASS ...")
       ->allow_extra_args(false);
+  command->add_flag("--strip", arguments->strip,
+                    "Keep no source lines of the model in the program; debug handles stay");
   command->add_flag("--sync", arguments->sync,
                     "Wait until the program is on the disk before it replaces an older one");
   command->add_flag("--verify", arguments->verify,

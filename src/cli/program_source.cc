@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/mapped_file.h"
 #include "cli/progress.h"
 #include "compiler/compile.h"
 #include "pte/sink.h"
@@ -34,6 +35,11 @@ ProgramSource::ProgramSource(std::string path) : path_(std::move(path)) {
 LoadedProgram ProgramSource::load(const std::string& method, OpTimer* timer) const {
   if (!compiled_) return LoadedProgram::from_file(path_, {method}, timer);
   return LoadedProgram::from_compiled(*compiled_, path_, {method}, timer);
+}
+
+ProgramSources ProgramSource::sources(const std::string& method) const {
+  if (compiled_) return ProgramSources::read(*compiled_, path_, method);
+  return ProgramSources::read(MappedFile::open(path_)->bytes(), path_, method);
 }
 
 }  // namespace layline

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "layline/sources.h"
 #include "runtime/program.h"
 
 namespace layline {
@@ -19,6 +20,8 @@ class ProgramSource {
   explicit ProgramSource(std::string path);
 
   LoadedProgram load(const std::string& method, OpTimer* timer = nullptr) const;
+  /// Where in the model what the method runs comes from.
+  ProgramSources sources(const std::string& method) const;
 
  private:
   std::string path_;

@@ -188,7 +188,8 @@ void add_tosa_nodes(const Graph& graph, const CompileOptions&, const Report& rep
 constexpr Target kTargets[] = {
     {"xnnpack", ".pte", check_bounded, xnnpack_rules,
      [](const std::vector<Graph>& graphs, const CompileOptions& options, Compiled& compiled) {
-       compiled.program = xnnpack::lower(graphs, compiled.report, delegates(options));
+       compiled.program =
+           xnnpack::lower(graphs, compiled.report, {delegates(options), options.strip});
      },
      [](const Compiled& compiled, ByteSink& sink) { pte::write_program(compiled.program, sink); },
      add_xnnpack_nodes},

@@ -55,6 +55,7 @@ CompiledModel compile_model(const std::string& path, const Options& options) {
   compile_options.disabled_passes = options.disable;
   compile_options.input_orders = orders(options.input_order);
   compile_options.output_orders = orders(options.output_order);
+  compile_options.strip = options.strip;
   compile_options.verify = options.verify;
   compile_options.explain = true;
   compile_options.draw = true;

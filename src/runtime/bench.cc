@@ -149,10 +149,7 @@ OpReport time_ops(const std::function<LoadedProgram(OpTimer*)>& load, const Benc
   const auto runs = static_cast<double>(report.iterations);
   for (size_t i = 0; i < report.iterations; ++i) report.total_ms += time_execution(program) / runs;
   report.ops = timer.ops();
-  for (OpTime& op : report.ops) {
-    op.calls /= report.iterations;
-    op.ms /= runs;
-  }
+  for (OpTime& op : report.ops) op.ms /= runs;
   return report;
 }
 

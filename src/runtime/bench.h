@@ -57,7 +57,7 @@ BenchReport bench(const std::vector<BenchSubject>& subjects, const BenchOptions&
 
 /// Where the time of one program goes.
 struct OpReport {
-  std::vector<OpTime> ops;  ///< of one execution, the mean; the slowest first
+  std::vector<OpTime> ops;  ///< of one execution, the mean; in the order in which they run
   double total_ms = 0;      ///< with what has no name: dispatch, and entering delegates
   size_t iterations = 0;
 };

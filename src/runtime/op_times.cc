@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <string_view>
+#include <utility>
 
 namespace layline {
 namespace et = executorch::runtime;
@@ -31,7 +33,7 @@ class OpTimer::Tracer : public et::EventTracer {
     entry.debug_handle = handle;
     constexpr std::string_view kKernel = "native_call_";
     if (const std::string_view event(name); event.starts_with(kKernel))
-      entry.event_id = index_of(event.substr(kKernel.size()));
+      entry.event_id = index_of(event.substr(kKernel.size()), false);
     entry.start_time = et_pal_current_ticks();
     return entry;
   }
@@ -40,7 +42,7 @@ class OpTimer::Tracer : public et::EventTracer {
   }
   void log_profiling_delegate(const char* name, et::DelegateDebugIntId, et_timestamp_t start,
                               et_timestamp_t end, const void*, size_t) override {
-    if (name != nullptr) add(index_of(name), start, end);
+    if (name != nullptr) add(index_of(name, true), start, end);
   }
 
   // What is not needed: the delegates measured here log their operators when they are done.
@@ -74,35 +76,51 @@ class OpTimer::Tracer : public et::EventTracer {
   }
   void set_delegation_intermediate_output_filter(et::EventTracerFilterBase*) override {}
 
-  std::vector<OpTime> ops;
+  void clear() {
+    ops_.clear();
+    places_.clear();
+  }
+  const std::vector<OpTime>& ops() const { return ops_; }
 
  private:
-  int64_t index_of(std::string_view name) {
-    // XNNPACK numbers its operators: "Add (ND, F32) #12".
-    name = name.substr(0, name.find(" #"));
-    const int64_t index = std::ranges::find(ops, name, &OpTime::op) - ops.begin();
-    if (index == std::ssize(ops)) ops.push_back({std::string(name), 0, 0});
-    return index;
+  /// An instruction calls one kernel, and XNNPACK numbers the operators of a delegate by kind, so
+  /// the two tell an op from every other.
+  int64_t index_of(std::string_view name, bool delegated) {
+    const auto instruction = static_cast<size_t>(current_debug_handle());
+    const auto [place, is_new] =
+        places_.try_emplace({instruction, std::string(name)}, std::ssize(ops_));
+    if (is_new) ops_.push_back({std::string(name), instruction, delegated, 0});
+    return place->second;
   }
 
   void add(int64_t index, et_timestamp_t start, et_timestamp_t end) {
-    OpTime& op = ops[static_cast<size_t>(index)];
-    ++op.calls;
-    op.ms += ms_between(start, end);
+    ops_[static_cast<size_t>(index)].ms += ms_between(start, end);
   }
+
+  std::vector<OpTime> ops_;
+  std::map<std::pair<size_t, std::string>, int64_t> places_;
 };
 
 OpTimer::OpTimer() : tracer_(std::make_unique<Tracer>()) {}
 OpTimer::~OpTimer() = default;
 
-void OpTimer::clear() { tracer_->ops.clear(); }
+void OpTimer::clear() { tracer_->clear(); }
 
-std::vector<OpTime> OpTimer::ops() const {
-  std::vector<OpTime> ops = tracer_->ops;
-  std::ranges::stable_sort(ops, std::greater<>(), &OpTime::ms);
-  return ops;
-}
+const std::vector<OpTime>& OpTimer::ops() const { return tracer_->ops(); }
 
 et::EventTracer* OpTimer::tracer() { return tracer_.get(); }
+
+std::vector<KindTime> by_kind(const std::vector<OpTime>& ops) {
+  std::vector<KindTime> kinds;
+  for (const OpTime& op : ops) {
+    const std::string kind = op.op.substr(0, op.op.find(" #"));
+    auto known = std::ranges::find(kinds, kind, &KindTime::kind);
+    if (known == kinds.end()) known = kinds.insert(known, {kind, 0, 0});
+    ++known->calls;
+    known->ms += op.ms;
+  }
+  std::ranges::stable_sort(kinds, std::greater<>(), &KindTime::ms);
+  return kinds;
+}
 
 }  // namespace layline

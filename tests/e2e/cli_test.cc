@@ -445,6 +445,32 @@ TEST_F(CliTest, BenchTellsWhereTheTimeGoes) {
   EXPECT_EQ(kernels(0).count("Convolution (NHWC, F32) IGEMM"), 0u);
   EXPECT_GT(kernels(1)["Convolution (NHWC, F32) IGEMM"], 0);
   EXPECT_EQ(kernels(1).count("convolution.out"), 0u);
+
+  // Every op of both is one of the model's own: XNNPACK's operators and the runtime's kernels.
+  for (size_t program = 0; program < 2; ++program) {
+    size_t convolutions = 0;
+    for (const simdjson::dom::element op : report["programs"].at(program)["operators"]) {
+      const std::string_view name = op["op"];
+      std::string_view source;
+      ASSERT_EQ(op["source"].get(source), simdjson::SUCCESS) << name;
+      // What brings the input into order comes from no line.
+      if (std::string_view(op["node"]) != "x") {
+        EXPECT_NE(source.find(".py:"), std::string_view::npos) << source;
+      }
+      if (!name.starts_with("Convolution") && name != "convolution.out") continue;
+      EXPECT_TRUE(std::string_view(op["node"]).starts_with("conv2d")) << op["node"];
+      ++convolutions;
+    }
+    EXPECT_EQ(convolutions, program == 0 ? kernels(0)["convolution.out"]
+                                         : kernels(1)["Convolution (NHWC, F32) IGEMM"] +
+                                               kernels(1)["Convolution (NHWC, F32) GEMM"]);
+  }
+
+  // Stripped, a program runs as well and says nothing of where it comes from.
+  ASSERT_EQ(layline("compile " + model + " --strip -o stripped.pte").status, 0);
+  EXPECT_EQ(contents(directory() / "stripped.pte").find(".py:"), std::string::npos);
+  EXPECT_EQ(layline("bench --per-op --iterations 1 stripped.pte").out.find(".py:"),
+            std::string::npos);
 }
 
 }  // namespace

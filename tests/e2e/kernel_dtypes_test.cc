@@ -106,7 +106,7 @@ bool runs(OpInstance& instance, DType dtype) {
     std::vector<Graph> graphs;
     graphs.push_back(std::move(graph));
     Report report;
-    program = xnnpack::lower(graphs, report, false);
+    program = xnnpack::lower(graphs, report, {.delegate = false});
   } catch (const UserError&) {
     return false;
   }

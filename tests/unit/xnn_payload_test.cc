@@ -43,7 +43,7 @@ TEST(XnnPayload, HeaderAndExternals) {
   const ValueId sum = graph.define_value(fp32({2, 3}));
   const ValueId y = graph.define_output(fp32({2, 3}));
   graph.add(Binary{BinaryKind::kAdd, a, b, sum, Range{0, kInfinity}});
-  graph.add(Unary{UnaryKind::kTanh, sum, y});
+  graph.add(Unary{UnaryKind::kTanh, sum, y}, 7);
   EXPECT_EQ(graph.num_inputs(), 2u);
   EXPECT_EQ(graph.num_outputs(), 1u);
 
@@ -72,7 +72,7 @@ TEST(XnnPayload, HeaderAndExternals) {
   EXPECT_EQ(payload.node(0).output_min_max()->output_min(), 0.0f);
   EXPECT_EQ(payload.node(0).output_min_max()->output_max(), kInfinity);
   EXPECT_EQ(payload.node(1).output_min_max(), nullptr);
-  EXPECT_EQ(payload.node(1).debug_handle(), 1u);
+  EXPECT_EQ(payload.node(1).debug_handle(), 7u);
   EXPECT_EQ(graph.serialize(), payload.bytes());
 }
 

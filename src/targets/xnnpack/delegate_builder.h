@@ -41,7 +41,9 @@ class DelegateBuilder {
   xnn::ValueId temporary(const TensorType& type);
   /// The sizes, each at its upper bound.
   std::vector<uint32_t> dims(const Shape& shape) const;
-  void add(xnn::Node node) { graph_.add(std::move(node)); }
+  /// Nodes that follow come from here in the model (pte/debug_map.h).
+  void set_debug_handle(uint32_t handle) { debug_handle_ = handle; }
+  void add(xnn::Node node) { graph_.add(std::move(node), debug_handle_); }
 
   const SymbolTable& symbols() const { return symbols_; }
   const xnn::Graph& graph() const { return graph_; }
@@ -55,6 +57,7 @@ class DelegateBuilder {
   ConstantPool& constants_;
   const SymbolTable& symbols_;
   xnn::Graph graph_;
+  uint32_t debug_handle_ = 0;
   std::unordered_map<const Value*, xnn::ValueId> values_;
   std::unordered_map<const Value*, xnn::ValueId> packed_;
   std::map<std::pair<const Value*, int>, xnn::ValueId> dynamic_;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "ir/bounds.h"
 #include "pte/arena.h"
+#include "pte/debug_map.h"
 #include "pte/io_names.h"
 #include "targets/kernel_calls.h"
 #include "targets/ledger.h"
@@ -40,11 +41,38 @@ StateTensor describe_state(const StatePlan::Slot& slot) {
           static_cast<int64_t>(slot.initial.byte_count()), slot.methods};
 }
 
+/// Numbers the nodes of a graph as they are met, and keeps where in the model they come from.
+class DebugHandles {
+ public:
+  explicit DebugHandles(std::string method) : map_{std::move(method), {}, {}} {}
+
+  uint32_t of(const Node& node) {
+    const auto next = static_cast<uint32_t>(map_.origins.size() + 1);
+    const auto [known, is_new] = handles_.emplace(&node, next);
+    if (!is_new) return known->second;
+    const Origin origin = node.origin() ? *node.origin() : Origin{};
+    map_.origins.push_back({node.result()->name(), origin.node, origin.source, origin.module});
+    return next;
+  }
+
+  /// All instructions of `method` that are not marked yet.
+  void mark(const pte::Method& method, uint32_t handle) {
+    map_.instructions.resize(method.instructions.size(), handle);
+  }
+
+  pte::MethodDebugMap take() { return std::move(map_); }
+
+ private:
+  pte::MethodDebugMap map_;
+  std::unordered_map<const Node*, uint32_t> handles_;
+};
+
 class Lowering {
  public:
   Lowering(ConstantPool& constants, const StatePlan& states, pte::Program& program, Report& report,
            const Graph& graph, bool delegate)
-      : delegate_(delegate),
+      : debug_(graph.name()),
+        delegate_(delegate),
         program_(program),
         report_(report),
         graph_(graph),
@@ -56,6 +84,7 @@ class Lowering {
     const Partition parts = partition(graph_, delegate_);
     preflight(parts);
     define_inputs();
+    debug_.mark(method_.method(), 0);
     in_place_ = in_place_writes(graph_, parts);
     for (const Part& part : parts.parts) {
       for (const Node* node : part.nodes) {
@@ -63,9 +92,11 @@ class Lowering {
         ++report_.ops;
       }
       part.delegated ? delegate(part) : kernel(part);
+      debug_.mark(method_.method(), part.delegated ? 0 : debug_.of(*part.nodes[0]));
     }
     define_outputs();
     write_inputs();
+    debug_.mark(method_.method(), 0);
     const pte::MemoryPlan plan = pte::plan_arena(method_.method(), method_.aliases());
     report_.arena_bytes += static_cast<int64_t>(plan.arena_bytes);
     report_.arena_lower_bound_bytes += static_cast<int64_t>(plan.lower_bound);
@@ -75,6 +106,8 @@ class Lowering {
     }
     return std::move(method_.method());
   }
+
+  pte::MethodDebugMap take_debug_map() { return debug_.take(); }
 
  private:
   void define_inputs() {
@@ -195,7 +228,10 @@ class Lowering {
 
   void delegate(const Part& part) {
     DelegateBuilder builder(constants_, graph_.symbol_table(), part.inputs, part.outputs);
-    for (const Node* node : part.nodes) find_kernel(node->op())->emit(builder, *node);
+    for (const Node* node : part.nodes) {
+      builder.set_debug_handle(debug_.of(*node));
+      find_kernel(node->op())->emit(builder, *node);
+    }
     std::vector<pte::ValueId> arguments;
     for (const Value* input : part.inputs) arguments.push_back(method_.bytes(input));
     for (const Value* output : part.outputs) {
@@ -230,6 +266,7 @@ class Lowering {
     report_.portable_ops.push_back({op, 1, part.why});
   }
 
+  DebugHandles debug_;
   bool delegate_;
   pte::Program& program_;
   Report& report_;
@@ -265,9 +302,15 @@ pte::MethodIoNames io_names(const Graph& graph) {
   return names;
 }
 
+void add_named_data(pte::Program& program, std::string_view key, const std::string& document) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(document.data());
+  program.named_data.push_back({std::string(key), program.add_blob(pte::DataSource::owned(
+                                                      {bytes, bytes + document.size()}))});
+}
+
 }  // namespace
 
-pte::Program lower(const std::vector<Graph>& graphs, Report& report, bool delegate) {
+pte::Program lower(const std::vector<Graph>& graphs, Report& report, const LowerOptions& options) {
   for (const Graph& graph : graphs) check_representable(graph);
   pte::Program program;
   ConstantPool constants;
@@ -275,8 +318,11 @@ pte::Program lower(const std::vector<Graph>& graphs, Report& report, bool delega
   for (const StatePlan::Slot& slot : states.slots()) report.states.push_back(describe_state(slot));
   report.state_bytes = static_cast<int64_t>(states.bytes());
   std::vector<pte::MethodIoNames> names;
+  std::vector<pte::MethodDebugMap> debug_maps;
   for (const Graph& graph : graphs) {
-    program.methods.push_back(Lowering(constants, states, program, report, graph, delegate).run());
+    Lowering lowering(constants, states, program, report, graph, options.delegate);
+    program.methods.push_back(lowering.run());
+    debug_maps.push_back(lowering.take_debug_map());
     names.push_back(io_names(graph));
     report.methods.push_back(graph.name());
     for (size_t i = 0; i < graph.symbols().size(); ++i) {
@@ -288,11 +334,8 @@ pte::Program lower(const std::vector<Graph>& graphs, Report& report, bool delega
   report.constant_bytes = static_cast<int64_t>(constants.byte_count());
   std::move(constants).write_to(program);
 
-  const std::string document = pte::write_io_names(names);
-  const auto* bytes = reinterpret_cast<const std::byte*>(document.data());
-  program.named_data.push_back(
-      {std::string(pte::kIoNamesKey),
-       program.add_blob(pte::DataSource::owned({bytes, bytes + document.size()}))});
+  add_named_data(program, pte::kIoNamesKey, pte::write_io_names(names));
+  if (!options.strip) add_named_data(program, pte::kDebugMapKey, pte::write_debug_map(debug_maps));
 
   report.kernels = kernels_of(program);
   if (report.delegates > 0) report.backends = {std::string(kBackend)};

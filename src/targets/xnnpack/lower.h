@@ -12,7 +12,13 @@ namespace layline::xnnpack {
 /// One method for each graph. Adds to `report` what the program contains. Throws UserError, naming
 /// every node at once, if the runtime has no kernel for something.
 ///
-/// Without `delegate` everything runs on the runtime's own kernels.
-pte::Program lower(const std::vector<Graph>& graphs, Report& report, bool delegate = true);
+/// Without `delegate` everything runs on the runtime's own kernels. With `strip` the program does
+/// not say where in the model its parts come from.
+struct LowerOptions {
+  bool delegate = true;
+  bool strip = false;
+};
+pte::Program lower(const std::vector<Graph>& graphs, Report& report,
+                   const LowerOptions& options = {});
 
 }  // namespace layline::xnnpack

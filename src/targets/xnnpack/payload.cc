@@ -60,13 +60,11 @@ class Serialiser {
         fb::CreateXValue(fbb_, fb::XValueUnion::XNNQuantizedTensorValue, quantised.Union()));
   }
 
-  void node(const Node& node) {
+  void node(const Node& node, uint32_t debug_handle) {
     const Made made = std::visit([this](const auto& n) { return make(n); }, node);
     Offset<fb::OutputMinMax> range;
     if (made.range) range = fb::CreateOutputMinMax(fbb_, made.range->min, made.range->max);
-    // The debug handle names the node in the runtime's error messages.
-    const auto handle = static_cast<uint32_t>(nodes_.size());
-    nodes_.push_back(fb::CreateXNode(fbb_, made.kind, made.node, handle, range));
+    nodes_.push_back(fb::CreateXNode(fbb_, made.kind, made.node, debug_handle, range));
   }
 
   std::span<const uint8_t> finish(const std::vector<uint32_t>& inputs,
@@ -362,7 +360,7 @@ Graph::Entry& Graph::entry(ValueId id) {
   return values_[id];
 }
 
-void Graph::add(Node node) {
+void Graph::add(Node node, uint32_t debug_handle) {
   const Ports ports = ports_of(node);
   for (ValueId id : ports.inputs) {
     LAYLINE_ASSERT(entry(id).ready, "value {} is read before it is written", id);
@@ -377,6 +375,7 @@ void Graph::add(Node node) {
   check_node(*this, node);
   for (ValueId id : ports.outputs) entry(id).ready = true;
   nodes_.push_back(std::move(node));
+  debug_handles_.push_back(debug_handle);
 }
 
 std::vector<std::byte> Graph::serialize() const {
@@ -400,7 +399,7 @@ std::vector<std::byte> Graph::serialize() const {
     }
     serialiser.value(entry.value, id, entry.external_id, flags);
   }
-  for (const Node& node : nodes_) serialiser.node(node);
+  for (size_t i = 0; i < nodes_.size(); ++i) serialiser.node(nodes_[i], debug_handles_[i]);
   const std::span<const uint8_t> flatbuffer = serialiser.finish(inputs, outputs);
 
   constexpr uint16_t kHeaderSize = 30;

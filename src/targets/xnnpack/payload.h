@@ -268,7 +268,8 @@ class Graph {
   ValueId define_value(Value value);
 
   /// Checks what the runtime checks when it loads the graph, so far as it can be known here.
-  void add(Node node);
+  /// The handle names the node in the runtime's messages and in what reads traces.
+  void add(Node node, uint32_t debug_handle = 0);
 
   const Value& value(ValueId id) const;
   size_t num_inputs() const { return num_inputs_; }
@@ -293,6 +294,7 @@ class Graph {
 
   std::vector<Entry> values_;
   std::vector<Node> nodes_;
+  std::vector<uint32_t> debug_handles_;  ///< of the nodes
   uint32_t num_inputs_ = 0;
   uint32_t num_outputs_ = 0;
 };
