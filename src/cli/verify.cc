@@ -86,6 +86,7 @@ std::string told(const VerifiedMethod& method) {
       "{}: {} changes by passes and {} results of the program in {} run{} agree with the "
       "reference evaluator",
       method.name, method.passes, method.results, method.steps, method.steps == 1 ? "" : "s");
+  if (method.op_by_op) text += ", op by op, but for a unit of rounding";
   if (method.units == 1) text += ", but for a unit of rounding";
   if (method.units > 1)
     text += fmt::format(": no op is off by more than it may be, and the results by {} units",

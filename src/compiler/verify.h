@@ -23,7 +23,10 @@ struct VerifiedMethod {
   size_t passes = 0;   // runs of passes that changed the graph, each checked
   size_t results = 0;  // of the program, checked
   size_t steps = 0;    // runs of the program: several if it has states
-  int64_t units = 0;   // by which a quantised result of a TOSA program is off, each op by less
+  // Numbers that are quantised were rounded otherwise, and ops after that passed it on: each op of
+  // the program was right for the operands that it had, within a unit.
+  bool op_by_op = false;
+  int64_t units = 0;  // by which a quantised result of a TOSA program is off, each op by less
 };
 
 /// `inputs` by name, in logical shape; what is not given is made up. Throws InternalError, naming

@@ -77,16 +77,6 @@ bool agree(double expected, double actual, double tolerance) {
   return expected == actual || std::abs(expected - actual) <= tolerance;
 }
 
-/// Whether numbers are rounded on the way, so that those which a last digit moves over a half end
-/// up a step apart.
-bool rounds(const Graph& graph) {
-  for (const Node* node : graph)
-    if (node->is(Op::round) || node->is(Op::quantize_by) || is_dynamic(node->attributes()) ||
-        (node->result()->type().quantisation && !node->is(Op::constant)))
-      return true;
-  return false;
-}
-
 /// Some elements may be a step apart, if few are.
 bool agree_but_for_steps(const Tensor& expected, const Tensor& actual) {
   constexpr double kGreatest = 0.05, kMean = 1e-3;  // of the largest element
@@ -126,6 +116,14 @@ std::vector<Tensor> probes(const Graph& graph, int round) {
     }
   }
   return inputs;
+}
+
+bool rounds(const Graph& graph) {
+  for (const Node* node : graph)
+    if (node->is(Op::round) || node->is(Op::quantize_by) || is_dynamic(node->attributes()) ||
+        (node->result()->type().quantisation && !node->is(Op::constant)))
+      return true;
+  return false;
 }
 
 int64_t first_difference(const Tensor& expected, const Tensor& actual, double tolerance) {

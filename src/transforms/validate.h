@@ -21,6 +21,10 @@ std::vector<Tensor> probes(const Graph& graph, int round = 0);
 /// at all; -1 if none does.
 int64_t first_difference(const Tensor& expected, const Tensor& actual, double tolerance);
 
+/// Whether numbers are rounded on the way, so that those which a last digit moves over a half end
+/// up a step apart.
+bool rounds(const Graph& graph);
+
 /// Remembers what the graph gives for its inputs, and compares.
 class Validator {
  public:

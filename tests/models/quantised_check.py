@@ -247,7 +247,7 @@ def table(results):
     for name, result in sorted(results.items()):
         if "fails" in result.get("executorch", {}):
             text += f"\n{name} by ExecuTorch {result['executorch']['fails']}\n"
-        if "integers_off" in result:
+        if "exact_off" in result:
             text += (
                 f"\n{name}: torch's own graph is {result['exact_off']:.2f} steps off with its sums"
                 f" exact, {result['integers_off']:.2f} with biases of 32 bits, too.\n"

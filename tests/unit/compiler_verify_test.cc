@@ -99,6 +99,56 @@ TEST_F(VerifyModel, FollowsStatesFromRunToRun) {
   EXPECT_EQ(error_of(runtime(3, 3)), "no error");
 }
 
+// ---- Quantised ----
+
+constexpr std::string_view kQuantised = R"(
+graph "forward" {
+  input "x" %x : f32[2,3]
+  %a = quantize(%x) { quantisation = i8 in [-128,127] scale f32[] (0.05) zero i32[] (3) } @1
+  %b = dequantize(%a) @2
+  %c = exp(%b) @3
+  output "y" %c
+  origin @1 "quantize_1" "model.py:1" ""
+  origin @2 "dequantize_1" "model.py:2" ""
+  origin @3 "exp_1" "model.py:3" ""
+}
+)";
+
+class VerifyQuantised : public VerifyModel {
+ protected:
+  void SetUp() override {
+    VerifyModel::SetUp();
+    std::ofstream(path) << kQuantised;
+  }
+
+  /// A runtime that rounds an element some units off, and adds to a result of exp.
+  static LoadMethod runtime(int64_t units, double error) {
+    return [=](const pte::Program& program, const std::string&) -> RunMethod {
+      const bool exposed = program.methods[0].outputs.size() > 1;
+      return [=](std::span<const Tensor> arguments) {
+        const QuantisationAttrs by{per_tensor(DType::i8, 0.05f, 3)};
+        Tensor a = evaluate_op(Op::quantize, arguments, by);
+        a.set_int(4, a.get_int(4) + units);
+        const Tensor b = evaluate_op(Op::dequantize, {&a, 1}, NoAttrs{});
+        Tensor c = evaluate_op(Op::exp, {&b, 1}, NoAttrs{});
+        c.set(1, c.get(1) + error);
+        const Tensor integers({DType::i8, {2, 3}}, {a.bytes().begin(), a.bytes().end()});
+        return exposed ? std::vector{c, integers, b, c} : std::vector{c};
+      };
+    };
+  }
+};
+
+TEST_F(VerifyQuantised, AUnitOfRoundingIsNoError) {
+  EXPECT_FALSE(verify_model(path, {}, {}, runtime(0, 0))[0].op_by_op);
+  EXPECT_TRUE(verify_model(path, {}, {}, runtime(1, 0))[0].op_by_op);
+}
+
+TEST_F(VerifyQuantised, NamesTheOpThatIsWrongForItsOperands) {
+  EXPECT_NE(error_of(runtime(2, 0)).find("differs is quantize_1"), std::string::npos);
+  EXPECT_NE(error_of(runtime(1, 0.1)).find("differs is exp_1"), std::string::npos);
+}
+
 TEST_F(VerifyModel, InputsAreTheUsers) {
   EXPECT_THROW(verify_model(path, {}, {{"z", Tensor({DType::f32, {2, 3}})}}, runtime(0, 0)),
                UserError);
