@@ -28,9 +28,9 @@ BoundaryTensor describe_boundary(const Graph& graph, const std::string& name, co
   return tensor;
 }
 
-void count_moves(const Node& node, const SymbolTable& symbols, Report& report) {
-  const TensorType& type = node.result()->type();
-  const auto bytes = static_cast<int64_t>(byte_count({type.dtype, symbols.greatest(type.shape)}));
+void count_moves(const Node& node, DType stored, const SymbolTable& symbols, Report& report) {
+  const Shape& shape = node.result()->shape();
+  const auto bytes = static_cast<int64_t>(byte_count({stored, symbols.greatest(shape)}));
   auto count = [&](Moves& moves) {
     ++moves.count;
     moves.bytes += bytes;

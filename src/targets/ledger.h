@@ -12,7 +12,8 @@ namespace layline {
 BoundaryTensor describe_boundary(const Graph& graph, const std::string& name, const Value* value,
                                  const std::vector<int>& dim_order);
 
-/// Counts what a node of the final graph moves, dynamic sizes at their upper bounds.
-void count_moves(const Node& node, const SymbolTable& symbols, Report& report);
+/// Counts what a node of the final graph moves, dynamic sizes at their upper bounds. `stored` is
+/// what the program has its elements in.
+void count_moves(const Node& node, DType stored, const SymbolTable& symbols, Report& report);
 
 }  // namespace layline

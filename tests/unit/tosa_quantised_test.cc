@@ -186,6 +186,25 @@ TEST(TosaLongTable, OneTableIsEnoughForWhatHardlyCurvesOrCurvesElsewhere) {
   EXPECT_EQ(levels([](double x) { return std::max(x, 0.0); }), 1u);
 }
 
+TEST(TosaQuantised, ASumOf8BitsIsTakenInTheScaleThatVelaFuses) {
+  Report report;
+  const Program program = lowered(R"(graph "g" {
+    input "a" %a : f32[4]
+    input "b" %b : f32[4]
+    %qa = quantize(%a) { quantisation = i8 in [-128,127] scale f32[] (0.25) zero i32[] (3) }
+    %qb = quantize(%b) { quantisation = i8 in [-128,127] scale f32[] (0.5) zero i32[] (0) }
+    %c = add(%qa, %qb) { quantisation = i8 in [-128,127] scale f32[] (1) zero i32[] (5) }
+    %y = dequantize(%c)
+    output "y" %y
+  })",
+                                  report);
+  EXPECT_EQ(operators(program),
+            (std::vector<fb::Op>{fb::Op::RESCALE, fb::Op::RESCALE, fb::Op::ADD, fb::Op::RESCALE}));
+  EXPECT_EQ(factor(program, rescale(program, 0)), 0x1p18);
+  EXPECT_EQ(factor(program, rescale(program, 1)), 0x1p19);
+  EXPECT_EQ(factor(program, rescale(program, 2)), 0x1p-20);
+}
+
 std::string pool(std::string_view attributes) {
   return fmt::format(R"(graph "g" {{
     input "x" %x : f32[1,4,6,2]

@@ -36,10 +36,12 @@ void preflight(const Graph& graph) {
 }
 
 /// 64-bit integers are held in 32 bits.
+DType held_in(DType dtype) { return dtype == DType::i64 ? DType::i32 : dtype; }
+
 BoundaryTensor boundary(const Graph& graph, const std::string& name, const Value* value,
                         const std::vector<int>& dim_order, const QuantisationRef& quantisation) {
   BoundaryTensor tensor = describe_boundary(graph, name, value, dim_order);
-  if (value->dtype() == DType::i64) tensor.dtype = layline::name(DType::i32);
+  tensor.dtype = layline::name(held_in(value->dtype()));
   if (quantisation) {
     tensor.dtype = layline::name(quantisation->dtype);
     tensor.scale = static_cast<double>(quantisation->scale());
@@ -103,7 +105,7 @@ Program lower(const std::vector<Graph>& graphs, Report& report, const Accelerato
     if (!read.contains(node)) continue;
     is_quantised(*node) ? emit_quantised(block, *node)
                         : find_kernel(node->op())->emit(block, *node);
-    count_moves(*node, graph.symbol_table(), report);
+    count_moves(*node, held_in(node->result()->dtype()), graph.symbol_table(), report);
     ++report.ops;
   }
   Program program = block.finish();

@@ -88,7 +88,7 @@ class Lowering {
     in_place_ = in_place_writes(graph_, parts);
     for (const Part& part : parts.parts) {
       for (const Node* node : part.nodes) {
-        count_moves(*node, graph_.symbol_table(), report_);
+        count_moves(*node, node->result()->dtype(), graph_.symbol_table(), report_);
         ++report_.ops;
       }
       part.delegated ? delegate(part) : kernel(part);
