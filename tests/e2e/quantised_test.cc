@@ -340,7 +340,8 @@ class RandomQuantised {
     const bool even = channels % 2 == 0;
     const int64_t groups = number(0, 2) == 0 ? channels : even && number(0, 2) == 0 ? 2 : 1;
     constexpr int64_t kKernels[] = {1, 3, 7};
-    const int64_t outputs = groups * number(1, 3), kernel = kKernels[number(0, 2)];
+    const int64_t outputs = groups * number(1, 3),
+                  kernel = kKernels[number(0, groups == channels ? 2 : 1)];
     ConvAttrs attrs{{1, 1}, {1, 1}, {kernel / 2, kernel / 2}, {kernel / 2, kernel / 2}, groups, {}};
     Value* w = real_weight({outputs, kernel, kernel, channels / groups});
     Value* y = build_.add(Op::conv, {build_.to_channels_last(x), w, bias(outputs)}, attrs);
