@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
       for (const int64_t size : port.shape) bytes *= static_cast<size_t>(size);
       inputs.push_back({port.dtype, port.shape, std::vector<std::byte>(bytes)});
     }
-    const std::vector<layline::Array> outputs = session.run(inputs);
+    const std::vector<layline::Array> outputs = session.run({inputs.begin(), inputs.end()});
     for (size_t i = 0; i < outputs.size(); ++i)
       std::printf("%s: %s, %zu bytes\n", session.outputs()[i].name.c_str(),
                   outputs[i].dtype.c_str(), outputs[i].bytes.size());

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace layline {
@@ -20,6 +21,19 @@ struct Array {
   std::string dtype;  ///< f32 f16 bf16 f64 i8 i16 i32 i64 u8 u16 bool
   std::vector<int64_t> shape;
   std::vector<std::byte> bytes;
+};
+
+/// The same where the bytes are somebody else's, who keeps them for as long as this is used.
+struct ArrayView {
+  ArrayView() = default;
+  ArrayView(std::string type, std::vector<int64_t> sizes, std::span<const std::byte> data)
+      : dtype(std::move(type)), shape(std::move(sizes)), bytes(data) {}
+  ArrayView(const Array& array)  // NOLINT: an array is as good
+      : ArrayView(array.dtype, array.shape, array.bytes) {}
+
+  std::string dtype;
+  std::vector<int64_t> shape;
+  std::span<const std::byte> bytes;
 };
 
 /// One input or output.
@@ -52,7 +66,7 @@ class Session {
 
   /// One array per input, in order; those of inputs that are no tensors are not looked at.
   /// Shapes and dtypes that do not fit are an error.
-  std::vector<Array> run(std::vector<Array> inputs);
+  std::vector<Array> run(const std::vector<ArrayView>& inputs);
 
  private:
   struct Contents;

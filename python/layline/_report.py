@@ -126,7 +126,8 @@ class Report:
 
     @staticmethod
     def from_json(text: str) -> Report:
-        return _read(Report, json.loads(text))
+        report: Report = _read(Report, json.loads(text))
+        return report
 
 
 def _read(wanted: typing.Any, value: typing.Any) -> typing.Any:
@@ -134,7 +135,7 @@ def _read(wanted: typing.Any, value: typing.Any) -> typing.Any:
     if typing.get_origin(wanted) is list:
         (item,) = typing.get_args(wanted)
         return [_read(item, element) for element in value]
-    if not dataclasses.is_dataclass(wanted):
+    if not isinstance(wanted, type) or not dataclasses.is_dataclass(wanted):
         return value
     annotations = typing.get_type_hints(wanted)
     members = {}

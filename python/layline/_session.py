@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from layline._compiler import Error
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy
     import torch
 
-    Array = numpy.ndarray | torch.Tensor
+    Array: TypeAlias = numpy.ndarray[Any, Any] | torch.Tensor
 
 
 class Session:
@@ -55,7 +55,7 @@ def set_threads(count: int) -> None:
     _runtime.set_threads(count)
 
 
-def _arrange(names: list[str], inputs: tuple, named: dict[str, Any]) -> dict[str, Any]:
+def _arrange(names: list[str], inputs: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
     """Inputs by their names. Error unless each is given once."""
     takes = f"the program takes {', '.join(names) or 'no inputs'}"
     if len(inputs) > len(names):

@@ -41,18 +41,22 @@ std::string dtype_name(const nb::dlpack::dtype& dtype) {
                            " bits an element has a dtype that no program takes");
 }
 
-/// Copies in row-major order, whatever the strides: the one copy between the caller and the
-/// runtime's own memory.
-layline::Array read(const Given& given) {
-  layline::Array array;
-  array.dtype = dtype_name(given.dtype());
-  for (size_t i = 0; i < given.ndim(); ++i)
-    array.shape.push_back(static_cast<int64_t>(given.shape(i)));
+bool is_row_major(const Given& given) {
+  int64_t stride = 1;
+  for (size_t i = given.ndim(); i-- > 0;) {
+    if (given.shape(i) != 1 && given.stride(i) != stride) return false;
+    stride *= static_cast<int64_t>(given.shape(i));
+  }
+  return true;
+}
+
+/// A copy in row-major order, whatever the strides.
+std::vector<std::byte> row_major(const Given& given) {
   const size_t item = given.itemsize();
-  array.bytes.resize(given.size() * item);
-  if (given.size() == 0) return array;
+  std::vector<std::byte> bytes(given.size() * item);
+  if (given.size() == 0) return bytes;
   const auto* source = static_cast<const std::byte*>(given.data());
-  std::byte* target = array.bytes.data();
+  std::byte* target = bytes.data();
   // Rows that lie together are copied at once.
   const auto copy = [&](const auto& self, size_t axis, int64_t offset) -> void {
     size_t together = 1;
@@ -70,7 +74,20 @@ layline::Array read(const Given& given) {
       self(self, axis + 1, offset + static_cast<int64_t>(i) * given.stride(axis));
   };
   copy(copy, 0, 0);
-  return array;
+  return bytes;
+}
+
+/// What the caller gives, where it lies if that is row-major, and copied into `kept` otherwise.
+layline::ArrayView read(const Given& given, std::vector<std::vector<std::byte>>& kept) {
+  std::vector<int64_t> shape;
+  for (size_t i = 0; i < given.ndim(); ++i) shape.push_back(static_cast<int64_t>(given.shape(i)));
+  std::string dtype = dtype_name(given.dtype());
+  if (is_row_major(given))
+    return {std::move(dtype),
+            std::move(shape),
+            {static_cast<const std::byte*>(given.data()), given.size() * given.itemsize()}};
+  kept.push_back(row_major(given));
+  return {std::move(dtype), std::move(shape), kept.back()};
 }
 
 /// Takes the bytes over without a copy. NumPy has no bfloat16: its bits come as uint16.
@@ -103,15 +120,24 @@ class SharedSession {
   }
 
   nb::list run(const std::string& method, const nb::list& given) {
-    std::vector<layline::Array> arrays;
-    for (nb::handle item : given)
-      arrays.push_back(item.is_none() ? layline::Array{} : read(nb::cast<Given>(item)));
+    // What is read in place must live until the run is over, and so must copies.
+    std::vector<Given> arrays;
+    std::vector<std::vector<std::byte>> kept;
+    std::vector<layline::ArrayView> views;
+    for (nb::handle item : given) {
+      if (item.is_none()) {
+        views.emplace_back();
+        continue;
+      }
+      arrays.push_back(nb::cast<Given>(item));
+      views.push_back(read(arrays.back(), kept));
+    }
     std::vector<layline::Array> results;
     {
       const nb::gil_scoped_release released;
       const std::lock_guard lock(mutex_);
       session_.use(method);
-      results = session_.run(std::move(arrays));
+      results = session_.run(views);
     }
     nb::list outputs;
     for (layline::Array& result : results) outputs.append(to_numpy(std::move(result)));

@@ -9,10 +9,13 @@
 #include <map>
 #include <memory>
 
+#include "base/error.h"
+#include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/program_source.h"
 #include "ir/graph.h"
 #include "report/json_text.h"
+#include "report/model_explorer.h"
 
 namespace layline {
 namespace {
@@ -25,6 +28,7 @@ struct BenchArguments {
   unsigned threads = 0;
   size_t iterations = 0;
   bool per_op = false;
+  std::string node_data;
   bool json = false;
 };
 
@@ -146,7 +150,23 @@ json::Text operator_json(const PlacedOp& op) {
   return json::object(members);
 }
 
+/// The time of every node of the final graph, for Model Explorer.
+void write_node_data(const std::string& path, const std::string& method,
+                     const std::vector<PlacedOp>& ops) {
+  std::map<std::string, double> times;
+  for (const PlacedOp& op : ops)
+    if (op.place != nullptr) times[op.place->value] += op.time->ms;
+  std::map<std::string, json::Text> values;
+  for (const auto& [value, ms] : times) values.emplace(value, json::number(ms, 4));
+  const std::string graph = graph_after(method);
+  OutputFile file(path);
+  file.write(json::object({{graph, node_data("latency, ms", values)}}) + "\n");
+  file.commit();
+}
+
 void run_per_op(const BenchArguments& arguments, const BenchOptions& options) {
+  if (!arguments.node_data.empty() && arguments.programs.size() > 1)
+    throw UserError("--node-data is of one program; {} are given", arguments.programs.size());
   std::string text;
   std::vector<json::Text> programs;
   for (const std::string& path : arguments.programs) {
@@ -156,6 +176,7 @@ void run_per_op(const BenchArguments& arguments, const BenchOptions& options) {
     const ProgramSources sources = source.sources(arguments.method);
     const std::vector<PlacedOp> ops = placed(report.ops, sources);
     text += op_table(path, report, ops);
+    if (!arguments.node_data.empty()) write_node_data(arguments.node_data, arguments.method, ops);
     programs.push_back(
         json::object({{"program", json::string(path)},
                       {"iterations", json::number(static_cast<int64_t>(report.iterations))},
@@ -171,6 +192,7 @@ void run_bench(const BenchArguments& arguments) {
   options.threads = arguments.threads;
   options.iterations = arguments.iterations;
   if (arguments.per_op) return run_per_op(arguments, options);
+  if (!arguments.node_data.empty()) throw UserError("--node-data needs --per-op");
   std::vector<BenchSubject> subjects;
   for (const std::string& path : arguments.programs) {
     // Models are compiled here, once, so that load_ms is the time to load and nothing else.
@@ -207,6 +229,11 @@ void add_bench_command(CLI::App& app) {
   command->add_flag("--per-op", arguments->per_op,
                     "Tell where the time of each program goes, op by op, and from which line\n"
                     "of the model each op comes");
+  command
+      ->add_option("--node-data", arguments->node_data,
+                   "With --per-op: write the times as node data for Model Explorer, which\n"
+                   "shows them on the graph of 'compile --report FILE.json'")
+      ->option_text("FILE");
   command->add_flag("--json", arguments->json, "Print JSON instead of a table");
   command->footer(
       "Programs run by turns on the same random inputs, so that what disturbs the machine\n"

@@ -18,6 +18,7 @@
 #include "cli/program_source.h"
 #include "cli/progress.h"
 #include "report/html.h"
+#include "report/model_explorer.h"
 
 namespace layline {
 namespace {
@@ -61,8 +62,8 @@ std::vector<BoundaryOrder> parse_orders(std::string_view option,
 }
 
 CompileOptions parse_options(const CompileArguments& arguments) {
-  const bool draw = arguments.report.ends_with(".html");
-  if (!arguments.report.empty() && !draw && !arguments.report.ends_with(".json"))
+  if (!arguments.report.empty() && !arguments.report.ends_with(".html") &&
+      !arguments.report.ends_with(".json"))
     throw UserError("--report {}: a report is FILE.json or FILE.html", arguments.report);
   // Here and not only by the pipeline, which `--emit import` never reaches.
   for (const std::string& pass : arguments.disabled_passes) {
@@ -77,7 +78,7 @@ CompileOptions parse_options(const CompileArguments& arguments) {
   options.output_orders = parse_orders("--output-order", arguments.output_orders);
   options.strip = arguments.strip;
   options.verify = arguments.verify;
-  options.draw = draw;
+  options.draw = !arguments.report.empty();
   if (!arguments.emit.empty()) {
     check_known("stage", arguments.emit, stages());
     if (!arguments.report.empty()) {
@@ -178,8 +179,9 @@ void run_compile(const CompileArguments& arguments) {
   compiled.report.compile_ms =
       std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   if (report)
-    report->write(options.draw ? to_html(compiled.report, compiled.pictures)
-                               : to_json(compiled.report));
+    report->write(arguments.report.ends_with(".html")
+                      ? to_html(compiled.report, compiled.pictures)
+                      : to_json(compiled.report, compiled.pictures));
   const uint64_t bytes = program.position();
   commit(program, report ? &*report : nullptr, arguments.report, arguments.sync);
   progress.reset();
@@ -217,7 +219,8 @@ void add_compile_command(CLI::App& app) {
       ->option_text("FILE");
   command
       ->add_option("--report", arguments->report,
-                   "Write what was done to FILE.json, or to FILE.html as a page to look at")
+                   "Write what was done to FILE.json, which Model Explorer opens too, or to\n"
+                   "FILE.html as a page to look at")
       ->option_text("FILE");
   command
       ->add_option("--emit", arguments->emit,

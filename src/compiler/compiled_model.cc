@@ -5,6 +5,7 @@
 #include "compiler/explain.h"
 #include "layline/layline.h"
 #include "report/html.h"
+#include "report/model_explorer.h"
 
 namespace layline {
 namespace {
@@ -35,7 +36,9 @@ void CompiledModel::save(const std::string& path) const {
   file.commit();
 }
 
-std::string CompiledModel::report_json() const { return to_json(contents_->compiled.report); }
+std::string CompiledModel::report_json() const {
+  return to_json(contents_->compiled.report, contents_->compiled.pictures);
+}
 
 std::string CompiledModel::report_html() const {
   return to_html(contents_->compiled.report, contents_->compiled.pictures);

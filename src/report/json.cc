@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "report/json_text.h"
+#include "report/model_explorer.h"
 #include "report/report.h"
 
 namespace layline {
@@ -76,10 +77,10 @@ Text pass_text(const PassTime& time) {
   return json::object({{"pass", json::string(time.pass)}, {"ms", json::number(time.ms, 3)}});
 }
 
-}  // namespace
+using Members = std::vector<std::pair<std::string_view, Text>>;
 
-std::string to_json(const Report& report) {
-  std::vector<std::pair<std::string_view, Text>> members = {
+Members members_of(const Report& report) {
+  Members members = {
       {"version", json::string(report.version)},
       {"model", json::string(report.model)},
       {"target", json::string(report.target)},
@@ -106,6 +107,17 @@ std::string to_json(const Report& report) {
       {"passes", json::list_of(report.passes, pass_text)}};
   if (!report.accelerator.empty())
     members.emplace_back("accelerator", json::string(report.accelerator));
+  return members;
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) { return json::object(members_of(report)) + "\n"; }
+
+std::string to_json(const Report& report, const Pictures& pictures) {
+  Members members = members_of(report);
+  const auto graphs = model_explorer_members(report, pictures);
+  members.insert(members.end(), graphs.begin(), graphs.end());
   return json::object(members) + "\n";
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "ir/dtype.h"
@@ -14,6 +15,13 @@ struct HostTensor {
   DType dtype = DType::f32;
   std::vector<int64_t> shape;
   std::vector<std::byte> bytes;
+};
+
+/// The same where the bytes are somebody else's.
+struct TensorView {
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+  std::span<const std::byte> bytes;
 };
 
 }  // namespace layline

@@ -82,7 +82,7 @@ struct StagedInput {
 };
 
 /// UserError unless `given` fits what the method declares.
-void check_input(const IoInfo& io, const HostTensor& given) {
+void check_input(const IoInfo& io, const TensorView& given) {
   bool fits = given.dtype == io.dtype && given.shape.size() == io.shape.size();
   for (size_t i = 0; fits && i < io.shape.size(); ++i) {
     // What is dynamic by name is checked where all inputs are known.
@@ -101,7 +101,7 @@ void check_input(const IoInfo& io, const HostTensor& given) {
   }
 }
 
-StagedInput stage(const IoInfo& io, const HostTensor& given) {
+StagedInput stage(const IoInfo& io, const TensorView& given) {
   StagedInput staged;
   staged.bytes = AlignedBuffer(given.bytes.size());
   to_dim_order(given.bytes, given.shape, io.dim_order, byte_size(io.dtype), staged.bytes.bytes());
@@ -192,7 +192,7 @@ class LoadedProgram::Impl {
   void keep(std::shared_ptr<const MappedFile> file) { file_ = std::move(file); }
   void keep(AlignedBuffer copy) { copy_ = std::move(copy); }
 
-  void set_inputs(const std::vector<HostTensor>& given) {
+  void set_inputs(const std::vector<TensorView>& given) {
     LAYLINE_ASSERT(given.size() == current_->inputs.size(), "{} inputs given to a method of {}",
                    given.size(), current_->inputs.size());
     for (size_t i = 0; i < given.size(); ++i)
@@ -512,7 +512,16 @@ const std::vector<IoInfo>& LoadedProgram::outputs() const { return impl_->output
 void LoadedProgram::use(const std::string& method) { impl_->use(method); }
 HostTensor LoadedProgram::get_input(size_t index) const { return impl_->get_input(index); }
 
-void LoadedProgram::set_inputs(const std::vector<HostTensor>& inputs) { impl_->set_inputs(inputs); }
+void LoadedProgram::set_inputs(const std::vector<HostTensor>& inputs) {
+  std::vector<TensorView> views;
+  for (const HostTensor& input : inputs) views.push_back({input.dtype, input.shape, input.bytes});
+  set_input_views(views);
+}
+
+void LoadedProgram::set_input_views(const std::vector<TensorView>& inputs) {
+  impl_->set_inputs(inputs);
+}
+
 std::vector<std::vector<int64_t>> LoadedProgram::complete_shapes(
     const std::vector<std::optional<std::vector<int64_t>>>& given) const {
   return impl_->complete_shapes(given);

@@ -86,6 +86,7 @@ class LoadedProgram {
   // The same in steps, for measuring `execute` alone: it is what an application pays per call
   // (hand over the inputs, run), without conversions between row-major and the dim order.
   void set_inputs(const std::vector<HostTensor>& inputs);
+  void set_input_views(const std::vector<TensorView>& inputs);
   void execute();
   std::vector<HostTensor> get_outputs() const;
   /// What the memory of an input holds: what was given, unless the program changes it.

@@ -75,19 +75,21 @@ void Session::use(const std::string& method) { contents_->use(method); }
 const std::vector<Port>& Session::inputs() const { return contents_->current->inputs; }
 const std::vector<Port>& Session::outputs() const { return contents_->current->outputs; }
 
-std::vector<Array> Session::run(std::vector<Array> inputs) {
+std::vector<Array> Session::run(const std::vector<ArrayView>& inputs) {
   const std::vector<Port>& ports = contents_->current->inputs;
   if (inputs.size() != ports.size())
     throw UserError("the program has {} inputs, {} are given", ports.size(), inputs.size());
-  std::vector<HostTensor> tensors(inputs.size());
+  std::vector<TensorView> tensors(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!ports[i].is_tensor) continue;
     const auto dtype = parse_dtype(inputs[i].dtype);
     if (!dtype) throw UserError("input `{}`: no dtype '{}'", ports[i].name, inputs[i].dtype);
-    tensors[i] = {*dtype, std::move(inputs[i].shape), std::move(inputs[i].bytes)};
+    tensors[i] = {*dtype, inputs[i].shape, inputs[i].bytes};
   }
+  contents_->program.set_input_views(tensors);
+  contents_->program.execute();
   std::vector<Array> outputs;
-  for (HostTensor& tensor : contents_->program.run(tensors))
+  for (HostTensor& tensor : contents_->program.get_outputs())
     outputs.push_back(
         {std::string(name(tensor.dtype)), std::move(tensor.shape), std::move(tensor.bytes)});
   return outputs;

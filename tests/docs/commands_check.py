@@ -1,8 +1,10 @@
-"""Runs the commands in README.md and docs/tutorials, and compares what they print with what is shown.
+"""Runs the commands in README.md, docs/report.md and docs/tutorials, and compares what they print with
+what is shown.
 
     commands_check.py LAYLINE [FILE.md...]
 
-A block of commands has lines that begin with `$ `; the lines below one, up to the next, are its
+A command is also what a sentence has between backticks, if it begins with `layline`, names a file and has
+no PLACEHOLDER; it only has to succeed. A block of commands has lines that begin with `$ `; the lines below one, up to the next, are its
 output, of which only times and sizes of files may differ, and `...` stands for any lines. Files of a page are
 made in one scratch folder, in which the models of tests/data are. A model that is not among them is
 looked for in zoo/; where that is not exported, a small network takes its place, and its output is
@@ -33,6 +35,11 @@ def blocks(page: str):
             elif commands:
                 commands[-1][1].append(line)
         yield from commands
+    prose = re.sub(r"^```.*?^```", "", page, flags=re.M | re.S)
+    for command in re.findall(r"`(layline [a-z][^`]*)`", prose):
+        command = " ".join(command.split())
+        if re.search(r"\.(pt2|pte)\b", command) and not re.search(r"\b[A-Z]{3,}\b", command):
+            yield command, []
 
 
 def prepare(folder: Path, command: str) -> bool:
@@ -109,7 +116,9 @@ def write_image(path: Path, stand_in: bool) -> None:
 
 def main() -> int:
     layline = Path(sys.argv[1]).resolve()
-    pages = [Path(p) for p in sys.argv[2:]] or [ROOT / "README.md", *sorted((ROOT / "docs/tutorials").glob("*.md"))]
+    pages = [Path(p) for p in sys.argv[2:]] or [
+        ROOT / "README.md", ROOT / "docs/report.md", *sorted((ROOT / "docs/tutorials").glob("*.md"))
+    ]
     problems = [problem for page in pages for problem in check_page(page, layline)]
     print("\n".join(problems))
     return bool(problems)
