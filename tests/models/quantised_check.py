@@ -247,7 +247,7 @@ def table(results):
     text = "".join("| " + " | ".join(map(str, line)) + " |\n" for line in lines)
     for name, result in sorted(results.items()):
         if "fails" in result.get("executorch", {}):
-            text += f"\n{name} by ExecuTorch {result['executorch']['fails']}\n"
+            text += f"\nExecuTorch: {name} {result['executorch']['fails']}\n"
         if exact := result.get("exact"):
             text += (
                 f"\n{name}, {EXACT_INPUTS} inputs: torch's own graph is {exact['sums']:.2f} steps off"
