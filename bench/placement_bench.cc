@@ -34,7 +34,7 @@ void place_chain(benchmark::State& state) {
     state.PauseTiming();
     Graph graph = chain_with_residuals(state.range(0));
     state.ResumeTiming();
-    const Placement placement = place(graph, target);
+    const Placement placement = place(graph, target, true);
     apply_placement(graph, placement);
     state.counters["optimal"] = placement.certificate.optimal() ? 1 : 0;
     state.counters["permutes"] = static_cast<double>(placement.certificate.cost.permutes);

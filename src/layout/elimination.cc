@@ -244,6 +244,9 @@ Energy restricted(const Energy& energy, const std::vector<std::vector<int>>& kep
     result.domain.push_back(static_cast<int>(choices.size()));
   for (const Factor& factor : energy.factors) {
     Factor part{factor.scope, {}};
+    size_t entries = 1;
+    for (int variable : factor.scope) entries *= kept[static_cast<size_t>(variable)].size();
+    part.table.reserve(entries);
     Walk walk(result.domain, factor.scope, {});
     do {
       size_t position = 0;
@@ -273,9 +276,9 @@ Cost cost_of(const Energy& energy, const std::vector<int>& choice) {
   return cost;
 }
 
-Pruned prune(const Energy& energy, Cost limit) {
-  Pruned result{energy, {}, false};
-  for (int choices : energy.domain) {
+Pruned prune(Energy energy, Cost limit) {
+  Pruned result{std::move(energy), {}, false};
+  for (int choices : result.energy.domain) {
     result.kept.emplace_back(static_cast<size_t>(choices));
     std::iota(result.kept.back().begin(), result.kept.back().end(), 0);
   }

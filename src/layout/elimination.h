@@ -36,7 +36,7 @@ struct Pruned {
   std::vector<std::vector<int>> kept;
   bool empty = false;
 };
-Pruned prune(const Energy& energy, Cost limit);
+Pruned prune(Energy energy, Cost limit);
 
 Cost cost_of(const Energy& energy, const std::vector<int>& choice);
 

@@ -22,11 +22,15 @@ class Proof {
   Proof(const Graph& graph, const TargetOrders& target)
       : candidates_(graph, target), solver_(candidates_.problem(), target.moves) {}
 
-  Placement run() {
+  void search() {
     choice_ = solver_.cheapest();
+    bound_ = solver_.apart();
+  }
+
+  void prove_choice() {
     inside_.assign(problem().nodes.size(), false);
     refused_.assign(problem().nodes.size(), false);
-    const Cost apart = solver_.apart();
+    const Cost apart = bound_;
     look_where_paid();
     for (int round = 0; round < kMostRounds; ++round) {
       bound_ = apart;
@@ -37,9 +41,23 @@ class Proof {
         look_where_paid();
         continue;
       }
-      if (work_ > kMostWork || !grow()) break;
+      if (work_ >= kMostWork || !grow()) break;
     }
-    return placement();
+  }
+
+  Placement placement() {
+    Placement result;
+    Certificate& certificate = result.certificate;
+    certificate.cost = choice_.cost;
+    certificate.bound = bound_;
+    certificate.before = choice_.before;
+    certificate.regions = choice_.regions;
+    certificate.largest_region = choice_.largest_region;
+    certificate.ops = problem().nodes.size();
+    for (const PlacedNode& node : problem().nodes) certificate.candidates += node.orders.size();
+    result.problem = candidates_.take();
+    result.order = std::move(choice_.order);
+    return result;
   }
 
  private:
@@ -114,7 +132,7 @@ class Proof {
     for (const std::vector<int>& part : parts()) {
       Known& known = known_[part[0]];
       if (known.ops != part.size()) {
-        if (work_ > kMostWork) continue;  // it costs no less than nothing
+        if (work_ >= kMostWork) continue;  // it costs no less than nothing
         known = {part.size(), look_closer(part, improved)};
       }
       bound_ += known.cost.least;
@@ -124,7 +142,7 @@ class Proof {
   }
 
   PartialCost look_closer(const std::vector<int>& part, bool& improved) {
-    PartialCost cost = solver_.part(part, choice_.order);
+    PartialCost cost = solver_.part(part, choice_.order, kMostWork - work_);
     work_ += cost.work;
     if (cost.reached()) return cost;
     std::vector<std::pair<int, int>> before;
@@ -138,21 +156,6 @@ class Proof {
     else
       for (auto [node, order] : before) choice_.order[static_cast<size_t>(node)] = order;
     return cost;
-  }
-
-  Placement placement() {
-    Placement result;
-    Certificate& certificate = result.certificate;
-    certificate.cost = choice_.cost;
-    certificate.bound = bound_;
-    certificate.before = choice_.before;
-    certificate.regions = choice_.regions;
-    certificate.largest_region = choice_.largest_region;
-    certificate.ops = problem().nodes.size();
-    for (const PlacedNode& node : problem().nodes) certificate.candidates += node.orders.size();
-    result.problem = candidates_.take();
-    result.order = std::move(choice_.order);
-    return result;
   }
 
   /// What is known of a part, by its first op.
@@ -174,8 +177,11 @@ class Proof {
 
 }  // namespace
 
-Placement place(const Graph& graph, const TargetOrders& target) {
-  return Proof(graph, target).run();
+Placement place(const Graph& graph, const TargetOrders& target, bool prove) {
+  Proof proof(graph, target);
+  proof.search();
+  if (prove) proof.prove_choice();
+  return proof.placement();
 }
 
 }  // namespace layline

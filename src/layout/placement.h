@@ -30,7 +30,9 @@ struct Placement {
   Certificate certificate;
 };
 
-Placement place(const Graph& graph, const TargetOrders& target);
+/// Without a proof, the choice is the cheapest among the candidates, and the bound that of every
+/// value by itself.
+Placement place(const Graph& graph, const TargetOrders& target, bool prove);
 
 /// Rewrites the graph so that every op runs in its chosen order, with relayouts where forms differ.
 /// Returns false, and leaves the graph as it is, if every op keeps the order of the source.

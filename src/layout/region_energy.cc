@@ -14,10 +14,10 @@ constexpr size_t kMostEntriesInOneTable = size_t{1} << 10;
 
 class Tables {
  public:
-  Tables(Choices& choices, size_t most_sets, const MostPaid& most_paid)
-      : choices_(choices), most_sets_(most_sets), most_paid_(most_paid) {}
+  Tables(Choices& choices, size_t most_sets, const MostPaid& most_paid, size_t most_entries)
+      : choices_(choices), most_sets_(most_sets), most_paid_(most_paid), room_(most_entries) {}
 
-  Energy of(const Region& region) {
+  std::optional<Energy> of(const Region& region) {
     for (int node : region.nodes) {
       variable_.emplace(node, static_cast<int>(energy_.domain.size()));
       energy_.domain.push_back(choices_.orders(node));
@@ -28,10 +28,9 @@ class Tables {
     }
     for (int value : region.values) {
       const Ports& ports = choices_.ports(value);
-      if (fits_one_table(ports))
-        add_table(value, ports);
-      else
-        add_kept_copies(value, ports);
+      const bool added =
+          fits_one_table(ports) ? add_table(value, ports) : add_kept_copies(value, ports);
+      if (!added) return std::nullopt;
     }
     return std::move(energy_);
   }
@@ -49,8 +48,16 @@ class Tables {
     return choices_.written(p, p.writer < 0 ? 0 : choices_.order_at(p.writer, place));
   }
 
-  /// One table over the producer and the readers.
-  void add_table(int value, const Ports& p) {
+  /// Makes room for a table over variables of these sizes; false if there is none left.
+  bool reserve(Factor& factor, size_t a, size_t b) {
+    if (b != 0 && a > room_ / b) return false;
+    room_ -= a * b;
+    factor.table.reserve(a * b);
+    return true;
+  }
+
+  /// One table over the producer and the readers; false if it is too large.
+  bool add_table(int value, const Ports& p) {
     std::vector<int> nodes;
     if (p.writer >= 0) nodes.push_back(p.writer);
     for (int reader : p.readers)
@@ -58,6 +65,9 @@ class Tables {
     Factor factor;
     for (int node : nodes) factor.scope.push_back(variable_.at(node));
     std::vector<int> order(nodes.size(), 0);
+    size_t entries = 1;
+    for (int node : nodes) entries *= static_cast<size_t>(choices_.orders(node));
+    if (!reserve(factor, entries, 1)) return false;
     bool more = true;
     while (more) {
       std::vector<int> read = p.fixed;
@@ -73,11 +83,13 @@ class Tables {
       }
     }
     energy_.factors.push_back(std::move(factor));
+    return true;
   }
 
   /// A variable for the set of movements in which the value is kept: paid against the producer, and
-  /// every reader must find its own in it. So a converted copy is paid once.
-  void add_kept_copies(int value, const Ports& p) {
+  /// every reader must find its own in it. So a converted copy is paid once. False if the tables
+  /// are too large.
+  bool add_kept_copies(int value, const Ports& p) {
     Conversions& conversions = choices_.conversions(value);
     std::vector<int> copies;  // a form for each movement that is read
     size_t reads = 0;
@@ -97,6 +109,8 @@ class Tables {
     Factor paid{{}, {}};
     if (p.writer >= 0) paid.scope.push_back(variable_.at(p.writer));
     paid.scope.push_back(kept);
+    const auto count = static_cast<size_t>(sets.count());
+    if (!reserve(paid, static_cast<size_t>(writer_orders(p)), count)) return false;
     for (int i = 0; i < writer_orders(p); ++i) {
       const int form = written_at(p, i);
       for (const std::vector<int>& set : sets.all()) {
@@ -109,6 +123,7 @@ class Tables {
     energy_.factors.push_back(std::move(paid));
     for (int reader : p.readers) {
       Factor found{{variable_.at(reader), kept}, {}};
+      if (!reserve(found, static_cast<size_t>(choices_.orders(reader)), count)) return false;
       for (int i = 0; i < choices_.orders(reader); ++i) {
         std::vector<int> read;
         choices_.add_reads(reader, choices_.order_at(reader, i), value, read);
@@ -127,6 +142,7 @@ class Tables {
       }
       energy_.factors.push_back(std::move(found));
     }
+    return true;
   }
 
   /// Whether to keep a set of copies costs more than may be paid for the value, whatever is
@@ -173,15 +189,16 @@ class Tables {
   Choices& choices_;
   const size_t most_sets_;
   const MostPaid& most_paid_;
+  size_t room_;  // entries of tables that may still be added
   std::unordered_map<int, int> variable_;
   Energy energy_;
 };
 
 }  // namespace
 
-Energy energy_of(Choices& choices, const Region& region, size_t most_sets,
-                 const MostPaid& most_paid) {
-  return Tables(choices, most_sets, most_paid).of(region);
+std::optional<Energy> energy_of(Choices& choices, const Region& region, size_t most_sets,
+                                const MostPaid& most_paid, size_t most_entries) {
+  return Tables(choices, most_sets, most_paid, most_entries).of(region);
 }
 
 }  // namespace layline

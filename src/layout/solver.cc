@@ -92,7 +92,7 @@ class Solver::Implementation {
     return nodes;
   }
 
-  PartialCost part(const std::vector<int>& nodes, const std::vector<int>& order) {
+  PartialCost part(const std::vector<int>& nodes, const std::vector<int>& order, size_t most_work) {
     for (int node : nodes) inside_[static_cast<size_t>(node)] = true;
     PartialCost result;
     Region region;
@@ -117,7 +117,7 @@ class Solver::Implementation {
       return true;
     });
     result.least = result.chosen;
-    if (!region.nodes.empty()) search(region, order, result);
+    if (!region.nodes.empty()) search(region, order, most_work, result);
     for (int node : nodes) inside_[static_cast<size_t>(node)] = false;
     return result;
   }
@@ -160,17 +160,26 @@ class Solver::Implementation {
 
  private:
   /// Looks for something cheaper than a choice in a part of the graph.
-  void search(const Region& region, const std::vector<int>& order, PartialCost& result) {
+  void search(const Region& region, const std::vector<int>& order, size_t most_work,
+              PartialCost& result) {
     const Cost known = choices_.cost_in(region, order);
     result.chosen += known;
     const Cost rest = result.least;
     result.least = result.chosen;
-    if (const auto most_paid = narrow(choices_, region, known)) {
-      const bool small = region.nodes.size() <= kFewOps;
-      const Energy energy =
-          energy_of(choices_, region, small ? kMoreKeptSets : kMostKeptSets, *most_paid);
-      for (const Factor& factor : energy.factors) result.work += factor.table.size() * kWorkOfEntry;
-      const Pruned pruned = prune(energy, known);
+    const auto most_paid = narrow(choices_, region, known);
+    const bool small = region.nodes.size() <= kFewOps;
+    std::optional<Energy> energy;
+    if (most_paid)
+      energy = energy_of(choices_, region, small ? kMoreKeptSets : kMostKeptSets, *most_paid,
+                         most_work / kWorkOfEntry);
+    if (most_paid && !energy) {
+      result.least = rest;
+      result.exact = false;
+      result.work += most_work;
+    } else if (energy) {
+      for (const Factor& factor : energy->factors)
+        result.work += factor.table.size() * kWorkOfEntry;
+      const Pruned pruned = prune(*std::move(energy), known);
       Minimum minimum;
       minimum.bound = known;
       if (!pruned.empty) minimum = minimise(pruned.energy, small ? kFewOpsTables : kPartTables);
@@ -189,7 +198,7 @@ class Solver::Implementation {
   }
 
   Minimum solve(const Region& region, std::vector<int>& chosen) {
-    const Energy energy = energy_of(choices_, region, kMostKeptSets);
+    const Energy energy = energy_of(choices_, region, kMostKeptSets).value();
     Minimum minimum = minimise(energy, kSmallTables);
     if (!minimum.exact()) {
       // Too wide to be eliminated variable by variable: a cut if two orders are all there is.
@@ -228,8 +237,9 @@ Choice Solver::cheapest() { return implementation_->cheapest(); }
 std::vector<int> Solver::paying(const std::vector<int>& order) {
   return implementation_->paying(order);
 }
-PartialCost Solver::part(const std::vector<int>& nodes, const std::vector<int>& order) {
-  return implementation_->part(nodes, order);
+PartialCost Solver::part(const std::vector<int>& nodes, const std::vector<int>& order,
+                         size_t most_work) {
+  return implementation_->part(nodes, order, most_work);
 }
 Cost Solver::around(const std::vector<int>& nodes, const std::vector<int>& order) {
   return implementation_->around(nodes, order);

@@ -40,7 +40,8 @@ class Solver {
   std::vector<int> paying(const std::vector<int>& order);
   /// Of the part of the graph that is made of these ops. Their candidates must be complete for the
   /// bound to hold for all orders; values that other ops write cost nothing.
-  PartialCost part(const std::vector<int>& nodes, const std::vector<int>& order);
+  /// It costs no less than nothing if to know more would take more than `most_work`.
+  PartialCost part(const std::vector<int>& nodes, const std::vector<int>& order, size_t most_work);
   /// What these ops and all values at them cost.
   Cost around(const std::vector<int>& nodes, const std::vector<int>& order);
   Cost total(const std::vector<int>& order);

@@ -27,10 +27,12 @@ class PassContext {
  public:
   /// `explanations` may be null: then no text is made.
   PassContext(std::string_view pass, const TargetRules& target,
-              std::vector<Explanation>* explanations)
-      : pass_(pass), target_(target), explanations_(explanations) {}
+              std::vector<Explanation>* explanations, bool last_time = true)
+      : pass_(pass), target_(target), explanations_(explanations), last_time_(last_time) {}
 
   const TargetRules& target() const { return target_; }
+  /// Whether the pass will not run again: what it finds now is what stays.
+  bool last_time() const { return last_time_; }
 
   /// Records what a placement proves.
   void certify(const Certificate& certificate) { certificate_ = certificate; }
@@ -61,6 +63,7 @@ class PassContext {
   std::string_view pass_;
   const TargetRules& target_;
   std::vector<Explanation>* explanations_;
+  bool last_time_;
   std::optional<Certificate> certificate_;
   size_t rewrites_ = 0;
 };
@@ -73,6 +76,8 @@ struct Pass {
   /// It rounds otherwise than the graph did, by design: what follows is validated against its
   /// result.
   bool rounds_anew = false;
+  /// It does more the last time, which comes even if nothing has changed since.
+  bool proves = false;
 };
 
 }  // namespace layline

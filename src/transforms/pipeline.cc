@@ -20,7 +20,8 @@ constexpr std::array kPasses = {
     Pass{"merge_duplicates", "computes once what is computed twice", merge_duplicates},
     Pass{"fold_relayouts", "composes and cancels relayouts", fold_relayouts},
     Pass{"merge_linears", "makes one product of several on one value", merge_linears},
-    Pass{"place_layouts", "gives every op the order that moves the least data", place_layouts},
+    Pass{"place_layouts", "gives every op the order that moves the least data", place_layouts,
+         false, true},
     Pass{"recognise_gelu", "finds gelu in its written-out forms", recognise_gelu},
     Pass{"recognise_hardswish", "finds hardswish in its written-out forms", recognise_hardswish},
     Pass{"quantise_dynamically", "lets contractions quantise what they read", quantise_dynamically,
@@ -50,9 +51,9 @@ constexpr size_t place_of(std::string_view name) {
 
 // The schedule: groups of passes, each group until nothing in it changes. Folding comes before
 // placement, which has less to place then, and after it, for what it has brought together.
-// Placement comes again when the target has had its say, and the target again for what it has
-// reordered. Fusions come late, since they take away structure that others look for; the target
-// then undoes what its kernels cannot have.
+// Placement comes again when the target has had its say, and proves its choice then; and the target
+// again for what it has reordered. Fusions come late, since they take away structure that others
+// look for; the target then undoes what its kernels cannot have.
 using Group = std::span<const size_t>;
 // First of all, before numbers are moved about; and once, since a target may write it out again.
 constexpr size_t kRecognise[] = {place_of("fold_constants"), place_of("recognise_gelu")};
@@ -100,18 +101,26 @@ class Run {
   }
 
   PipelineReport run() {
-    for (const Group& group : kSchedule) run_group(group);
+    for (size_t i = 0; i < std::size(kSchedule); ++i) run_group(kSchedule[i], i);
     return std::move(report_);
   }
 
  private:
-  void run_group(Group group) {
+  void run_group(Group group, size_t place) {
+    later_ = std::span(kSchedule).subspan(place + 1);
+    for (size_t i : group)
+      if (kPasses[i].proves && !comes_later(i)) seen_[i] = -1;
     for (int round = 0; round < kMostRounds && !stopped_; ++round) {
       bool changed = false;
       for (size_t i : group)
         if (!stopped_ && seen_[i] != version_) changed = run_pass(i) || changed;
       if (!changed) break;
     }
+  }
+
+  bool comes_later(size_t pass) const {
+    return std::ranges::any_of(
+        later_, [&](Group group) { return std::ranges::find(group, pass) != group.end(); });
   }
 
   /// Runs a pass and what belongs to it; returns whether the graph changed.
@@ -121,7 +130,7 @@ class Run {
     if (std::ranges::find(options_.disabled, pass.name) == options_.disabled.end()) {
       PassReport& report = report_.passes[index];
       PassContext context(pass.name, options_.target,
-                          options_.explain ? &report_.explanations : nullptr);
+                          options_.explain ? &report_.explanations : nullptr, !comes_later(index));
       const auto start = std::chrono::steady_clock::now();
       changed = pass.run(graph_, context);
       report.seconds +=
@@ -173,6 +182,7 @@ class Run {
   // Counts the changes of the graph, so that a pass is not run again on what it has seen.
   int version_ = 0;
   std::array<int, kPasses.size()> seen_;
+  std::span<const Group> later_;  // the groups after the one that runs
   bool stopped_ = false;
 };
 

@@ -20,7 +20,7 @@ bool moves_weights(const Node& node, const LoopOrder& order) {
 bool place_layouts(Graph& graph, PassContext& context) {
   TargetOrders target = context.target().orders;
   for (const Symbol& symbol : graph.symbols()) target.moves.symbol_sizes.push_back(symbol.max);
-  Placement placement = place(graph, target);
+  Placement placement = place(graph, target, context.last_time());
   const PlacementProblem& problem = placement.problem;
   for (size_t n = 0; n < problem.nodes.size(); ++n) {
     const auto chosen = static_cast<size_t>(placement.order[n]);

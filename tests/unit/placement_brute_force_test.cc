@@ -471,7 +471,7 @@ void compare(const TargetOrders& target, Ops ops, uint32_t graphs) {
   uint32_t unproved = 0, abandoned = 0;
   for (uint32_t seed = first; seed < first + count; ++seed) {
     SmallGraph small(seed, ops);
-    const Placement placement = place(small.graph(), target);
+    const Placement placement = place(small.graph(), target, true);
     const PlacementProblem& problem = placement.problem;
     const Certificate& certificate = placement.certificate;
     EXPECT_LE(price(certificate.bound), price(certificate.cost));
