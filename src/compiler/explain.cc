@@ -87,7 +87,10 @@ std::string explain_node(const Compiled& compiled, const std::string& node) {
   OriginRef origin;
   for (const Explanation& explanation : compiled.explanations) {
     if (!is_about(node, explanation.value, explanation.origin)) continue;
-    text += fmt::format("  {}: {} {}\n", explanation.pass, explanation.value, explanation.text);
+    // A pass that runs again may come to the same decision.
+    const std::string line =
+        fmt::format("  {}: {} {}\n", explanation.pass, explanation.value, explanation.text);
+    if (!text.ends_with(line)) text += line;
     origin = explanation.origin;
   }
   for (const FinalNode& final_node : compiled.nodes) {

@@ -1,5 +1,6 @@
 #include "layout/placement.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "layout/disjoint_sets.h"
@@ -176,6 +177,16 @@ class Proof {
 };
 
 }  // namespace
+
+Certificate Certificate::after(const Certificate& earlier) const {
+  Certificate both = *this;
+  both.before = earlier.before;
+  both.absorbed += earlier.absorbed;
+  both.candidates = std::max(candidates, earlier.candidates);
+  both.regions = std::max(regions, earlier.regions);
+  both.largest_region = std::max(largest_region, earlier.largest_region);
+  return both;
+}
 
 Placement place(const Graph& graph, const TargetOrders& target, bool prove) {
   Proof proof(graph, target);

@@ -20,6 +20,9 @@ struct Certificate {
   size_t regions = 0;         // connected parts in which there is a choice
   size_t largest_region = 0;  // ops
   size_t absorbed = 0;        // relayouts that went into constant weights
+  /// The certificate of both placements, if this one came after `earlier` on the same graph: where
+  /// the first began, what both absorbed, and the larger search.
+  Certificate after(const Certificate& earlier) const;
   /// In time and number of permutes; views and reordered ops only break ties.
   bool optimal() const { return cost.time_ps == bound.time_ps && cost.permutes == bound.permutes; }
 };

@@ -136,7 +136,8 @@ class Run {
       report.seconds +=
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       report.rewrites += context.rewrites();
-      if (context.certificate()) report_.certificate = context.certificate();
+      if (const auto& made = context.certificate())
+        report_.certificate = report_.certificate ? made->after(*report_.certificate) : *made;
       ++report.runs;
       report.changes += changed;
     }
