@@ -1,6 +1,6 @@
 """Compares layline with ExecuTorch's own programs, ONNX Runtime, OpenVINO, LiteRT and MNN.
 
-    compare.py [--threads N] [--rounds N] [--seconds S] [--convert] [NAME...]
+    compare.py [--threads N...] [--rounds N] [--seconds S] [--convert] [--models NAME...]
 
 Each model zoo/NAME.pt2 is converted for every runtime (convert.py; kept in zoo/peers/ until the model
 or the converter's version changes) and compiled by layline. Every runtime's outputs are compared with
@@ -8,6 +8,9 @@ torch's. Then come rounds: in each one every runtime runs the model for a while,
 that turns from round to round, so that what disturbs the machine disturbs them all. A runtime's
 latency is the median over the rounds of its median in a round, and its ratio the median over the
 rounds of its latency over ours in the same round.
+
+NAME.int8 is a network whose convolutions and products are quantised, statically; the others get theirs
+from the network in floats (convert.py), and every runtime is compared with torch's floats.
 
 layline's and ExecuTorch's programs run in the stock ExecuTorch runtime through `layline bench`, the
 others through their Python packages (runtimes.py). --convert only converts, for which the machine need
@@ -42,13 +45,19 @@ LAYLINE = os.environ.get("LAYLINE", str(ROOT / "build" / "layline"))
 MODELS = [
     "mobilenet_v2", "mobilenet_v3_small", "resnet18", "resnet50", "efficientnet_b0", "squeezenet1_1",
     "shufflenet_v2_x1_0", "convnext_tiny", "deit_tiny_patch16_224", "mobilevit_xs", "swin_t",
-    "levit_128s", "fastvit_t8", "mixer_s32_224",
+    "levit_128s", "fastvit_t8", "mixer_s32_224", "densenet121", "efficientvit_b0", "edgenext_x_small",
+    "poolformer_s12", "pvt_v2_b0", "segformer_b0", "tiny_vit_5m_224",
+    "mobilenet_v2.int8", "mobilenet_v3_small.int8", "resnet18.int8", "resnet50.int8",
+    "efficientnet_b0.int8", "shufflenet_v2_x1_0.int8",
 ]  # fmt: skip
-# A runtime that is further from torch's outputs than this computes something else.
-LARGEST_ERROR = 1e-3
+# A runtime that is further from torch's outputs than this computes something else; in int8, that is no
+# more than a plausibility check: how good a quantisation is depends on its calibration.
+LARGEST_ERROR, LARGEST_ERROR_INT8 = 1e-3, 0.5
 # The file that a runtime reads, and what makes it. OpenVINO and MNN convert the .onnx file.
 FORMATS = {"onnxruntime": "onnx", "openvino": "xml", "litert": "tflite", "mnn": "mnn"}
 CONVERTERS = {"onnx": "onnxscript", "xml": "openvino", "tflite": "litert-torch", "mnn": "MNN"}
+# LiteRT and MNN quantise models of their own formats only, by tools that these are not.
+CONVERTERS_INT8 = {"onnx": "onnxruntime", "xml": "openvino"}
 
 
 class Failure(Exception):
@@ -68,10 +77,23 @@ def last_line(text):
     return lines[-1][:200] if lines else "no message"
 
 
+def is_int8(name):
+    return name.endswith(".int8")
+
+
+def in_floats(name):
+    return name.removesuffix(".int8")
+
+
+def converters(name):
+    return CONVERTERS_INT8 if is_int8(name) else CONVERTERS
+
+
 def convert(name, form):
     """What conversions.json says of the model in this format, converted now unless it was before."""
-    model, target = ZOO / f"{name}.pt2", CONVERTED / f"{name}.{form}"
-    key = f"{target.name} {CONVERTERS[form]} {version(CONVERTERS[form])} {model.stat().st_mtime_ns}"
+    model, target = ZOO / f"{in_floats(name)}.pt2", CONVERTED / f"{name}.{form}"
+    converter = converters(name)[form]
+    key = f"{target.name} {converter} {version(converter)} {model.stat().st_mtime_ns}"
     known = read_json(CONVERSIONS).get(target.name, {})
     if known.get("key") == key and ("error" in known or target.exists()):
         return known
@@ -109,10 +131,10 @@ class Program:
         inputs = [words[1] for words in named if words[0] == "input"]
         outputs = [words[1] for words in named if words[0] == "output"]
         for index, input_name in enumerate(inputs):
-            command += ["--input", f"{input_name}={ZOO / name / f'input_{index}.npy'}"]
+            command += ["--input", f"{input_name}={ZOO / in_floats(name) / f'input_{index}.npy'}"]
         subprocess.run([*command, "--output-dir", scratch], check=True, stdout=subprocess.DEVNULL)
         actual = [np.load(scratch / f"{output}.npy") for output in outputs]
-        return runtimes.largest_error(actual, runtimes.arrays(ZOO / name, "output"))
+        return runtimes.largest_error(actual, runtimes.arrays(ZOO / in_floats(name), "output"))
 
     def time(self, seconds):
         self._bench(max(1, round(seconds * 1e3 / self.latency_ms)))
@@ -127,7 +149,7 @@ class Peer:
 
     def __init__(self, runtime, file, name, threads):
         command = [sys.executable, Path(__file__).with_name("runtimes.py")]
-        command += [runtime, file, str(threads), ZOO / name]
+        command += [runtime, file, str(threads), ZOO / in_floats(name)]
         self.log = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True
@@ -170,18 +192,29 @@ def start(runtime, name, threads, scratch):
         file, report = scratch / "layline.pte", scratch / "report.json"
         command = [LAYLINE, "compile", ZOO / f"{name}.pt2", "-o", file, "--report", report]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        seconds = read_json(report)["compile_ms"] / 1e3
-        return Program(file, name, threads, scratch), file, seconds
+        told = read_json(report)
+        program = Program(file, name, threads, scratch)
+        program.properties |= {
+            "delegates": told["delegates"], "permutes": told["permutes"]["final"],
+            "permuted_bytes": told["permutes"]["bytes"], "moves": told["moves"],
+        }  # fmt: skip
+        return program, file, told["compile_ms"] / 1e3
     if runtime == "executorch":
         file = ZOO / f"{name}.executorch.pte"
         if not file.exists():
             raise Failure(f"not lowered; scripts/baseline {name} does it")
-        seconds = read_json(ZOO / "baseline.json")[name]["lowering_seconds"]
+        lowered = read_json(ZOO / "baseline.json").get(name)
+        if lowered is None:
+            raise Failure(f"not lowered; scripts/baseline {name} does it")
         program = Program(file, name, threads, scratch)
-        program.properties["version"] = executorch_version()
-        return program, file, seconds
+        program.properties |= {
+            "version": executorch_version(), "delegates": lowered["delegates"],
+            "permutes": lowered["transposes"], "permuted_bytes": lowered.get("transposed_bytes"),
+        }  # fmt: skip
+        return program, file, lowered["lowering_seconds"]
+    conversions = [convert(in_floats(name), "onnx")] if is_int8(name) else []
     steps = ["onnx", FORMATS[runtime]] if FORMATS[runtime] in ("xml", "mnn") else [FORMATS[runtime]]
-    conversions = [convert(name, form) for form in steps]
+    conversions += [convert(name, form) for form in steps]
     for conversion in conversions:
         if "error" in conversion:
             raise Failure(f"conversion: {conversion['error']}")
@@ -190,15 +223,21 @@ def start(runtime, name, threads, scratch):
     return Peer(runtime, file, name, threads), file, seconds
 
 
-def measure(name, arguments, scratch):
+def runtimes_of(name):
+    """Those that can be given the model."""
+    return [r for r in tables.RUNTIMES if r not in FORMATS or FORMATS[r] in converters(name)]
+
+
+def measure(name, threads, arguments, scratch, progress):
     """The entry of peers.json for a model."""
     running, result = {}, {}
+    largest = LARGEST_ERROR_INT8 if is_int8(name) else LARGEST_ERROR
     try:
-        for runtime in tables.RUNTIMES:
+        for runtime in runtimes_of(name):
             try:
-                program, file, seconds = start(runtime, name, arguments.threads, scratch)
+                program, file, seconds = start(runtime, name, threads, scratch)
                 running[runtime] = program
-                if not program.properties["error"] <= LARGEST_ERROR:
+                if not program.properties["error"] <= largest:
                     running.pop(runtime).close()
                     raise Failure(f"an output is off by {program.properties['error']:.0e}")
             except Failure as failure:
@@ -212,6 +251,7 @@ def measure(name, arguments, scratch):
         for runtime in running:  # to warm up
             running[runtime].time(arguments.seconds / 4)
         for index in range(arguments.rounds):
+            progress.show(index / arguments.rounds, f"{name}, {threads} threads")
             turn = index % len(running)
             for runtime in [*running][turn:] + [*running][:turn]:
                 latency = running[runtime].time(arguments.seconds)
@@ -219,54 +259,81 @@ def measure(name, arguments, scratch):
     finally:
         for program in running.values():
             program.close()
-    return {
-        "threads": arguments.threads,
+    entry = {
+        "model": name,
+        "int8": is_int8(name),
+        "threads": threads,
         "load": round(os.getloadavg()[0], 1),
         "machine": tables.machine(LAYLINE),
         "runtimes": result,
     }
+    return entry | {"ratios": tables.ratios(entry)}
 
 
-def remaining(started, done, count):
-    seconds = (time.monotonic() - started) / done * (count - done)
-    return f"about {seconds / 60:.0f} min left" if seconds >= 60 else f"about {seconds:.0f} s left"
+class Progress:
+    """A bar with an estimate of what is left; on a terminal it moves, elsewhere it is a line a step."""
+
+    WIDTH = 24
+
+    def __init__(self, count):
+        self.count, self.done, self.started = count, 0, time.monotonic()
+
+    def show(self, part, text, end=None):
+        done = self.done + part
+        moves = sys.stderr.isatty()
+        if end is None and not moves:
+            return
+        left = (time.monotonic() - self.started) / done * (self.count - done) if done else None
+        estimate = "" if left is None else f", about {max(1, round(left / 60))} min left"
+        full = round(self.WIDTH * done / self.count)
+        bar = "#" * full + "." * (self.WIDTH - full)
+        line = f"[{bar}] {text}{estimate}"
+        print(f"\r{line}\033[K" if moves else line, end=end or "", file=sys.stderr, flush=True)
+
+    def step(self, text):
+        self.done += 1
+        self.show(0, text, "\n")
 
 
 def convert_all(names):
-    jobs = [(name, form) for name in names for form in CONVERTERS]
-    started = time.monotonic()
-    for index, (name, form) in enumerate(jobs, 1):
+    wanted = [(in_floats(name), "onnx") for name in names]
+    wanted += [(name, form) for name in names for form in converters(name)]
+    jobs = list(dict.fromkeys(wanted))
+    progress = Progress(len(jobs))
+    for name, form in jobs:
         entry = convert(name, form)
         told = entry.get("error") or f"{entry['seconds']:.1f} s"
-        left = remaining(started, index, len(jobs))
-        print(f"[{index}/{len(jobs)}] {name}.{form}: {told}; {left}", flush=True)
+        progress.step(f"{name}.{form}: {told}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.5, help="a runtime's turn in a round")
     parser.add_argument("--convert", action="store_true", help="convert the models and stop")
-    parser.add_argument("names", nargs="*", default=MODELS)
+    parser.add_argument("--models", nargs="+", default=MODELS, metavar="NAME")
     arguments = parser.parse_args()
-    missing = [name for name in arguments.names if not (ZOO / f"{name}.pt2").exists()]
+    names = arguments.models
+    needed = dict.fromkeys(file for name in names for file in (name, in_floats(name)))
+    missing = [name for name in needed if not (ZOO / f"{name}.pt2").exists()]
     if missing:
         sys.exit(f"bench-peers: not in zoo/; run: scripts/zoo {' '.join(missing)}")
     CONVERTED.mkdir(exist_ok=True)
-    convert_all(arguments.names)
+    convert_all(names)
     if arguments.convert:
         return
     if os.getloadavg()[0] > os.cpu_count() / 2:
         print("bench-peers: the machine is busy; the times will be too long", file=sys.stderr)
-    results, started = read_json(RESULTS), time.monotonic()
+    results = read_json(RESULTS).get("measured", {})
+    jobs = [(name, threads) for threads in arguments.threads for name in names]
+    progress = Progress(len(jobs))
     with tempfile.TemporaryDirectory(dir=ZOO, prefix=".peers-") as scratch:
-        for index, name in enumerate(arguments.names, 1):
-            result = measure(name, arguments, Path(scratch))
-            results[f"{name}, {arguments.threads}"] = {"model": name, **result}
-            write_json(RESULTS, results)
-            left = remaining(started, index, len(arguments.names))
-            print(f"[{index}/{len(arguments.names)}] {tables.summary(name, result)}; {left}", flush=True)
+        for name, threads in jobs:
+            result = measure(name, threads, arguments, Path(scratch), progress)
+            results[f"{name}, {threads}"] = result
+            write_json(RESULTS, {"measured": results, "summaries": tables.summaries(results)})
+            progress.step(tables.summary(result))
     text = tables.page(results)
     print(text, end="")
     write_section(PAGE, "bench-peers", text)

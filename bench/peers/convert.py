@@ -3,7 +3,9 @@
     convert.py MODEL.pt2 FORMAT OUTPUT
 
 FORMAT is a key of CONVERTERS. OUTPUT is the file to write; OpenVINO's and MNN's are made from the
-.onnx file beside it. Prints, as the last line, {"seconds": ...}: the time of the conversion alone,
+.onnx file beside it. The .onnx file of NAME.int8 is made from that of NAME, the network in floats, by
+ONNX Runtime's static quantisation: 8 bits for activations, and for weights by channel, calibrated with
+the inputs of zoo/NAME, as zoo/NAME.int8.pt2 is. Prints, as the last line, {"seconds": ...}: the time of the conversion alone,
 after the model is loaded and the tools are imported, until the file is written.
 """
 
@@ -17,11 +19,43 @@ warnings.filterwarnings("ignore")
 
 
 def to_onnx(model, output):
+    if output.stem.endswith(".int8"):
+        return to_quantised_onnx(model.parent / Path(output.stem).stem, output)
     import torch
 
     program = torch.export.load(model)
     start = time.monotonic()
     torch.onnx.export(program, (), output, dynamo=True, external_data=False, verbose=False)
+    return time.monotonic() - start
+
+
+def to_quantised_onnx(reference, output):
+    from onnxruntime import quantization
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    import runtimes
+
+    class Calibration(quantization.CalibrationDataReader):
+        def __init__(self, names):
+            values = runtimes.arrays(reference, "input")
+            self.batches = iter([dict(zip(names, values, strict=True))])
+
+        def get_next(self):
+            return next(self.batches, None)
+
+    import onnx
+
+    source = output.parent / f"{reference.name}.onnx"
+    names = [value.name for value in onnx.load(source, load_external_data=False).graph.input]
+    start = time.monotonic()
+    prepared = output.with_suffix(".prepared")
+    quant_pre_process(str(source), str(prepared), skip_symbolic_shape=True)
+    quantization.quantize_static(
+        str(prepared), str(output), Calibration(names), per_channel=True,
+        quant_format=quantization.QuantFormat.QDQ,
+        activation_type=quantization.QuantType.QUInt8, weight_type=quantization.QuantType.QInt8,
+    )  # fmt: skip
+    prepared.unlink()
     return time.monotonic() - start
 
 

@@ -58,10 +58,14 @@ def best(result):
     )
 
 
-def summary(name, result):
+def ratios(result):
+    return {runtime: round(ratio(result, runtime), 3) for runtime in ran(result)}
+
+
+def summary(result):
     runtime, least = best(result)
     ours = latency(result["runtimes"]["layline"])
-    return f"{name}: {ours:.2f} ms; the best other is {RUNTIMES[runtime]}, {least:.2f}× our time"
+    return f"{result['model']}, {result['threads']} threads: {ours:.2f} ms; the best other is {RUNTIMES[runtime]}, {least:.2f}× our time"
 
 
 def table(head, rows):
@@ -94,18 +98,47 @@ def latency_table(results):
     return table(["model", *(f"{title}, ms" for title in RUNTIMES.values()), "best other / ours"], rows)
 
 
+def standing(results):
+    """How we stand: on how many models ahead of the best other or level, and the geometric means."""
+    least = [best(result)[1] for result in results]
+    means = {}
+    for runtime in PEERS:
+        of = [ratio(result, runtime) for result in results if runtime in ran(result)]
+        if of:
+            means[runtime] = {"mean": statistics.geometric_mean(of), "models": len(of)}
+    return {
+        "models": len(least),
+        "ahead": sum(x > 1 for x in least),
+        "level": sum(x >= LEVEL for x in least),
+        "geometric_means": means,
+    }
+
+
 def verdict(results):
     """How we stand in a sentence or two."""
-    least = [best(result)[1] for result in results]
-    text = f"\nAgainst the best of the others: ahead on {sum(x > 1 for x in least)} of {len(least)}"
-    text += f" models, at least level ({LEVEL}×) on {sum(x >= LEVEL for x in least)}. Geometric means"
-    means = []
-    for runtime in PEERS:
-        ratios = [ratio(result, runtime) for result in results if runtime in ran(result)]
-        if ratios:
-            mean = statistics.geometric_mean(ratios)
-            means.append(f"{RUNTIMES[runtime]} {mean:.2f}× ({len(ratios)} of {len(results)})")
-    return text + f" of their times over ours: {', '.join(means)}.\n"
+    found = standing(results)
+    means = [
+        f"{RUNTIMES[runtime]} {of['mean']:.2f}× ({of['models']} of {found['models']})"
+        for runtime, of in found["geometric_means"].items()
+    ]
+    return (
+        f"\nAgainst the best of the others: ahead on {found['ahead']} of {found['models']} models, at"
+        f" least level ({LEVEL}×) on {found['level']}. Geometric means of their times over ours:"
+        f" {', '.join(means)}.\n"
+    )
+
+
+def groups(results):
+    """The results that belong into one table, by its title."""
+    found = {}
+    for result in sorted(results, key=lambda result: (result["int8"], result["threads"])):
+        threads = f"{result['threads']} thread{'s' if result['threads'] > 1 else ''}"
+        found.setdefault(threads + (", int8" if result["int8"] else ""), []).append(result)
+    return found
+
+
+def summaries(entries):
+    return {title: standing(results) for title, results in groups(entries.values()).items()}
 
 
 def figures_table(results, show):
@@ -142,10 +175,9 @@ def page(entries):
         f"{'; '.join(sorted({result['machine'] for result in results}))}; {versions(results)}."
         f" Load average while measuring, one of it ours for each thread: at most {load:.1f}.\n"
     ]
-    for threads in sorted({result["threads"] for result in results}):
-        chosen = [result for result in results if result["threads"] == threads]
+    for title, chosen in groups(results).items():
         sections += [
-            f"### Latency beside other runtimes, {threads} thread{'s' if threads > 1 else ''}\n",
+            f"### Latency beside other runtimes, {title}\n",
             latency_table(chosen) + verdict(chosen),
         ]
     # The figures below hardly depend on threads: those of the fewest are shown.
