@@ -16,8 +16,13 @@ constexpr size_t kMostDigits = 5;
 class Enumeration {
  public:
   Enumeration(const Node& node, const PortDigits& digits, const std::vector<LoopOrder>& known,
-              size_t most)
-      : node_(node), signature_(signature(node)), digits_(digits), known_(known), most_(most) {}
+              size_t most, Crossings& crossings)
+      : node_(node),
+        signature_(signature(node)),
+        digits_(digits),
+        known_(known),
+        most_(most),
+        crossings_(crossings) {}
 
   std::optional<std::vector<LoopOrder>> run() {
     if (signature_.shared > 0 && !node_.is(Op::matmul)) {
@@ -94,11 +99,11 @@ class Enumeration {
     return std::nullopt;
   }
 
-  bool add(LoopOrder order) {
+  bool add(const LoopOrder& order) {
     auto same = [&](const LoopOrder& other) { return other.moves_like(order); };
     if (std::ranges::any_of(known_, same) || std::ranges::any_of(found_, same)) return true;
     if (known_.size() + found_.size() >= most_) return false;
-    found_.push_back(std::move(order));
+    found_.push_back(order);
     return true;
   }
 
@@ -113,8 +118,8 @@ class Enumeration {
       for (int digit : sequence) target.push_back(size[static_cast<size_t>(digit)]);
       const auto relayout =
           Relayout::from_factors(port_shape(node_, port), size, sequence, std::move(target));
-      for (LoopOrder& order : cross(node_, port, relayout))
-        if (!add(std::move(order))) return false;
+      for (const LoopOrder& order : crossings_.cross(node_, port, relayout))
+        if (!add(order)) return false;
     } while (std::ranges::next_permutation(sequence).found);
     return true;
   }
@@ -148,8 +153,8 @@ class Enumeration {
         if (own[static_cast<size_t>(place)]) place = *digit++;
       const auto relayout =
           Relayout::from_factors(port_shape(node_, kResultPort), size, next, order.result.target());
-      for (LoopOrder& joint : cross_from(node_, order, kResultPort, relayout))
-        if (!add(std::move(joint))) return false;
+      for (const LoopOrder& joint : cross_from(node_, order, kResultPort, relayout))
+        if (!add(joint)) return false;
     } while (std::ranges::next_permutation(mine).found);
     return true;
   }
@@ -159,14 +164,16 @@ class Enumeration {
   const PortDigits& digits_;
   const std::vector<LoopOrder>& known_;
   const size_t most_;
+  Crossings& crossings_;
   std::vector<LoopOrder> found_;
 };
 
 }  // namespace
 
 std::optional<std::vector<LoopOrder>> all_orders(const Node& node, const PortDigits& digits,
-                                                 const std::vector<LoopOrder>& known, size_t most) {
-  return Enumeration(node, digits, known, most).run();
+                                                 const std::vector<LoopOrder>& known, size_t most,
+                                                 Crossings& crossings) {
+  return Enumeration(node, digits, known, most, crossings).run();
 }
 
 }  // namespace layline

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "layout/crossings.h"
 #include "layout/loop_order.h"
 
 namespace layline {
@@ -14,6 +15,7 @@ using PortDigits = std::vector<std::vector<Dim>>;
 /// All orders of the node in which every port moves whole digits, beside those that are `known`.
 /// Nullopt if they are more than `most`, or too many to be tried.
 std::optional<std::vector<LoopOrder>> all_orders(const Node& node, const PortDigits& digits,
-                                                 const std::vector<LoopOrder>& known, size_t most);
+                                                 const std::vector<LoopOrder>& known, size_t most,
+                                                 Crossings& crossings);
 
 }  // namespace layline

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "layout/all_orders.h"
+#include "layout/crossings.h"
 #include "layout/graph_digits.h"
 #include "layout/joint_order.h"
 #include "layout/slice_places.h"
@@ -68,7 +69,7 @@ class Candidates::Finder {
     auto missing = missing_orders(placed);
     if (!missing) return false;
     completing_ = true;
-    for (LoopOrder& order : *missing) add_order(node, std::move(order));
+    for (const LoopOrder& order : *missing) add_order(node, order);
     placed.complete = true;
     spread();
     completing_ = false;
@@ -262,7 +263,7 @@ class Candidates::Finder {
     }
   }
 
-  std::optional<std::vector<LoopOrder>> missing_orders(const PlacedNode& placed) const {
+  std::optional<std::vector<LoopOrder>> missing_orders(const PlacedNode& placed) {
     if (!placed.node) return std::nullopt;  // a state may lie in any order whatever
     if (placed.node->is(Op::relayout)) return std::vector<LoopOrder>{};
     PortDigits ports;
@@ -278,7 +279,7 @@ class Candidates::Finder {
     const ValueDigits& result = digits_[static_cast<size_t>(placed.result)];
     if (!result.complete) return std::nullopt;
     ports.push_back(result.size);
-    return all_orders(*placed.node, ports, placed.orders, kAllOrders);
+    return all_orders(*placed.node, ports, placed.orders, kAllOrders, crossings_);
   }
 
   /// Lets the producer and the readers of a value try one of its forms. Those that it comes from
@@ -316,7 +317,8 @@ class Candidates::Finder {
     const bool matmul = placed.node->is(Op::matmul);
     if (agrees == placed.orders.begin() && !matmul) return;
     if (agrees != placed.orders.end() && !has_free_ports(*placed.node)) return;
-    for (LoopOrder& order : cross(*placed.node, port, relayout)) add_order(node, std::move(order));
+    for (const LoopOrder& order : crossings_.cross(*placed.node, port, relayout))
+      add_order(node, order);
   }
 
   /// Adds orders in which a contraction's ports move for different reasons: like a known order, but
@@ -362,8 +364,8 @@ class Candidates::Finder {
     const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
     if (at_port(placed.orders[known], port).moves_like(relayout)) return;
     const LoopOrder order = placed.orders[known];
-    for (LoopOrder& joint : cross_from(*placed.node, order, port, relayout))
-      add_order(node, std::move(joint));
+    for (const LoopOrder& joint : cross_from(*placed.node, order, port, relayout))
+      add_order(node, joint);
   }
 
   static const Relayout& at_port(const LoopOrder& order, int port) {
@@ -377,7 +379,7 @@ class Candidates::Finder {
            });
   }
 
-  void add_order(int index, LoopOrder order) {
+  void add_order(int index, const LoopOrder& order) {
     PlacedNode* node = &problem_.nodes[static_cast<size_t>(index)];
     const bool first = node->orders.empty();
     const size_t most = completing_ ? kAllOrders : joining_ ? kMostJoinedOrders : kMostOrders;
@@ -408,7 +410,7 @@ class Candidates::Finder {
     if (target_.node_cost && node->node)
       cost += target_.node_cost(*node->node, order, target_.moves);
     node->costs.push_back(cost);
-    node->orders.push_back(std::move(order));
+    node->orders.push_back(order);
   }
 
   /// While orders are joined, only further shapes of known movements are new.
@@ -423,6 +425,7 @@ class Candidates::Finder {
   const Graph& graph_;
   const TargetOrders& target_;
   PlacementProblem problem_;
+  Crossings crossings_;
   std::unordered_map<const Value*, int> index_;
   std::deque<std::pair<int, int>> pending_;  // forms to be offered
   std::vector<ValueDigits> digits_;          // once a proof asks for them

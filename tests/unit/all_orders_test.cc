@@ -35,7 +35,8 @@ class AllOrders : public testing::Test {
   /// Beside the order of the source; nullopt if there are too many.
   std::optional<size_t> count(const Value* result, const PortDigits& digits, size_t most = 120) {
     const Node& node = *result->def();
-    const auto orders = all_orders(node, digits, {source_order(node)}, most);
+    Crossings crossings;
+    const auto orders = all_orders(node, digits, {source_order(node)}, most, crossings);
     return orders ? std::optional(orders->size()) : std::nullopt;
   }
 

@@ -239,9 +239,11 @@ Tensor evaluate_matmul(Tensors operands, const Attributes& attributes, const Ten
     walk(batch, strides, [&](int64_t matrix, const auto& from) {
       for (int64_t i = 0; i < m; ++i)
         for (int64_t j = 0; j < n; ++j)
+          // Without rows to multiply there is nothing to point at.
           store(out, (matrix * m + i) * n + j,
-                dot(a.data() + (from[0] * m + i) * k, 1, b.data() + from[1] * k * n + j * n_step,
-                    k_step, k, T()));
+                k == 0 ? T()
+                       : dot(a.data() + (from[0] * m + i) * k, 1,
+                             b.data() + from[1] * k * n + j * n_step, k_step, k, T()));
     });
   });
   return out;

@@ -1,0 +1,57 @@
+#include "layout/crossings.h"
+
+#include <algorithm>
+
+namespace layline {
+namespace {
+
+size_t mixed(size_t hash, size_t value) {
+  return hash ^ (value + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2));
+}
+
+size_t mixed(size_t hash, const std::vector<Dim>& dims) {
+  for (const Dim& dim : dims) hash = mixed(hash, static_cast<size_t>(dim.coefficient()));
+  return mixed(hash, dims.size());
+}
+
+bool alike(const Node& a, const Node& b) {
+  return a.op() == b.op() && a.result()->type() == b.result()->type() &&
+         std::ranges::equal(
+             a.operands(), b.operands(),
+             [](const Value* x, const Value* y) { return x->type() == y->type(); }) &&
+         a.attributes() == b.attributes();
+}
+
+}  // namespace
+
+Crossings::Kind Crossings::kind_of(const Node& node) {
+  const auto [entry, added] = kind_.emplace(&node, static_cast<Kind>(first_.size()));
+  if (!added) return entry->second;
+  size_t hash = static_cast<size_t>(node.op());
+  for (const Value* operand : node.operands()) hash = mixed(hash, operand->shape());
+  const auto [begin, end] = kinds_.equal_range(hash);
+  for (auto known = begin; known != end; ++known)
+    if (alike(*first_[static_cast<size_t>(known->second)], node))
+      return entry->second = known->second;
+  kinds_.emplace(hash, entry->second);
+  first_.push_back(&node);
+  return entry->second;
+}
+
+const std::vector<LoopOrder>& Crossings::cross(const Node& node, int port,
+                                               const Relayout& relayout) {
+  const Kind kind = kind_of(node);
+  size_t hash = mixed(static_cast<size_t>(kind), static_cast<size_t>(port + 1));
+  hash = mixed(mixed(hash, relayout.factors()), relayout.target());
+  for (int factor : relayout.order()) hash = mixed(hash, static_cast<size_t>(factor));
+  const auto [begin, end] = known_.equal_range(hash);
+  for (auto known = begin; known != end; ++known) {
+    const Crossed& crossed = known->second;
+    if (crossed.kind == kind && crossed.port == port && crossed.relayout == relayout)
+      return crossed.orders;
+  }
+  Crossed crossed{kind, port, relayout, layline::cross(node, port, relayout)};
+  return known_.emplace(hash, std::move(crossed))->second.orders;
+}
+
+}  // namespace layline

@@ -1,0 +1,34 @@
+// The loop orders of ops that are alike, worked out once: networks repeat their blocks.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "layout/loop_order.h"
+
+namespace layline {
+
+/// Remembers what `cross` gave, for as long as the nodes that it was asked about are not changed.
+class Crossings {
+ public:
+  /// As layline::cross. What is returned stays where it is.
+  const std::vector<LoopOrder>& cross(const Node& node, int port, const Relayout& relayout);
+
+ private:
+  /// Ops that `cross` cannot tell from each other: the same op of the same types and attributes.
+  using Kind = int;
+  Kind kind_of(const Node& node);
+
+  struct Crossed {
+    Kind kind;
+    int port;
+    Relayout relayout;
+    std::vector<LoopOrder> orders;
+  };
+  std::vector<const Node*> first_;  // of each kind
+  std::unordered_multimap<size_t, Kind> kinds_;
+  std::unordered_map<const Node*, Kind> kind_;
+  std::unordered_multimap<size_t, Crossed> known_;
+};
+
+}  // namespace layline
