@@ -26,10 +26,9 @@ class Determinism : public testing::TestWithParam<const char*> {
   std::string program(const std::string& environment, const fs::path& model,
                       const std::string& target) const {
     const fs::path output = directory_ / "program";
-    const std::string command =
-        fmt::format("cd '{}' && {} '{}' compile '{}' --target {} -o '{}' >/dev/null",
-                    directory_.string(), environment, LAYLINE_BINARY, model.string(), target,
-                    output.string());
+    const std::string command = fmt::format(
+        "cd '{}' && {} '{}' compile '{}' --target {} -o '{}' >/dev/null", directory_.string(),
+        environment, LAYLINE_BINARY, model.string(), target, output.string());
     EXPECT_EQ(std::system(command.c_str()), 0) << command;
     std::ifstream file(output, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};

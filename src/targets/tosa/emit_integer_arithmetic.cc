@@ -16,8 +16,8 @@ std::string refuse_unless(bool fits, std::string_view otherwise) {
 bool is_wide(const Value* value) { return value->dtype() == DType::i16; }
 
 /// Sums and differences are taken in a scale below the larger of the operands', by as many bits as
-/// leave a sum of two of them in 32. Of 8 bits they are TFLite's: Vela then makes one operation of an
-/// addition and the three RESCALEs around it on U55 and U65.
+/// leave a sum of two of them in 32. Of 8 bits they are TFLite's: Vela then makes one operation of
+/// an addition and the three RESCALEs around it on U55 and U65.
 double common_scale(const Node& node) {
   const bool wide = is_wide(node.operand(0)) || is_wide(node.operand(1));
   return std::ldexp(std::max(scale(node.operand(0)), scale(node.operand(1))), wide ? -14 : -19);
