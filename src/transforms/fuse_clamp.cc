@@ -23,6 +23,8 @@ bool fuse_clamp(Graph& graph, PassContext& context) {
     Bounds* bounds = bounds_of(attributes);
     if (bounds == nullptr) continue;
     *bounds = clamped_twice(*bounds, node->attrs<ClampAttrs>().bounds);
+    // Two clamps that leave one number: kernels of other ops take ranges only.
+    if (bounds->min == bounds->max && !x->def()->is(Op::clamp)) continue;
     context.rewrite(*node, "{} clamps to [{}, {}]", x->name(), bounds->min, bounds->max);
     const BuildBefore build(graph, node, x->def()->origin());
     const auto operands = x->def()->operands();

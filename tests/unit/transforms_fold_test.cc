@@ -176,6 +176,14 @@ TEST(FuseClamp, BoundsIntersect) {
     }
 }
 
+TEST(FuseClamp, NotIntoARangeOfOneNumber) {
+  Model model;
+  Value* x = model.input({1, 3, 3, 2});
+  model.output(model.clamp(model.clamp(model.conv(x, 4), 0, 0.75), 0.75, 6));
+  model.run({"fuse_clamp"});
+  EXPECT_EQ(model.count(Op::clamp), 1);
+}
+
 TEST(FuseClamp, NotIntoSharedValuesNorIntegers) {
   Model m;
   Value* shared = m.conv(m.input({1, 5, 5, 4}), 8);
