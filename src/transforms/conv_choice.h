@@ -20,6 +20,10 @@ struct ConvSizes {
   int64_t out_height, out_width, out_channels;
 
   int64_t out_pixels() const { return batch * out_height * out_width; }
+  double products(int64_t groups) const {
+    return static_cast<double>(out_pixels() * out_channels) *
+           static_cast<double>(rows * columns * (channels / groups));
+  }
 };
 
 /// Nullopt for what is not remade: 1-d and 3-d windows, weights that are computed, dynamic or empty

@@ -6,6 +6,7 @@
 // at equal distances that reach from one padding to the other, as a dilated window does: of the
 // rows of a 7x7 window with padding 3 these are 0, 3, 6 and 1, 5 and 2, 4.
 #include <array>
+#include <span>
 
 #include "ir/tensor.h"
 #include "transforms/conv_choice.h"
@@ -88,19 +89,17 @@ Axis axis_of(const ConvAttrs& attrs, size_t axis, int64_t size) {
   return {size, attrs.dilation[axis], attrs.low[axis], attrs.high[axis]};
 }
 
-/// [C,rows,columns,1] of the places of a part.
-Constant weights_of(const Constant& weight, const Places& rows, const Places& columns) {
-  const int64_t channels = weight.shape()[0].value();
-  const int64_t all_rows = weight.shape()[1].value(), all_columns = weight.shape()[2].value();
-  const std::vector<std::byte> bytes = weight.bytes();
-  const auto* from = reinterpret_cast<const float*>(bytes.data());
-  Tensor part({DType::f32, {channels, rows.count, columns.count, 1}});
+/// [C,rows,columns,1] of the places of a part; `weight` has all of them.
+Constant weights_of(std::span<const std::byte> weight, const ConvSizes& sizes, const Places& rows,
+                    const Places& columns) {
+  const auto* from = reinterpret_cast<const float*>(weight.data());
+  Tensor part({DType::f32, {sizes.channels, rows.count, columns.count, 1}});
   int64_t place = 0;
-  for (int64_t c = 0; c < channels; ++c)
+  for (int64_t c = 0; c < sizes.channels; ++c)
     for (int64_t i = 0; i < rows.count; ++i)
       for (int64_t j = 0; j < columns.count; ++j)
         part.set(place++, static_cast<double>(
-                              from[(c * all_rows + rows.at(i)) * all_columns + columns.at(j)]));
+                              from[(c * sizes.rows + rows.at(i)) * sizes.columns + columns.at(j)]));
   return Constant::of(part);
 }
 
@@ -109,13 +108,13 @@ Value* sum_of_parts(const Builder& build, const Node& conv, const ConvSizes& siz
   const auto& attrs = conv.attrs<ConvAttrs>();
   const Axis vertical = axis_of(attrs, 0, sizes.rows),
              horizontal = axis_of(attrs, 1, sizes.columns);
+  const std::vector<std::byte> weight = constant_of(conv.operand(1))->bytes();
   Value* sum = nullptr;
   size_t left = parts.count();
   for (const Places& rows : parts.rows)
     for (const Places& columns : parts.columns) {
-      std::vector<Value*> operands = {
-          conv.operand(0),
-          build.constant(weights_of(*constant_of(conv.operand(1)), rows, columns))};
+      std::vector<Value*> operands = {conv.operand(0),
+                                      build.constant(weights_of(weight, sizes, rows, columns))};
       if (sum == nullptr && conv.operand_count() > 2) operands.push_back(conv.operand(2));
       const auto low = [](const Axis& axis, const Places& places) {
         return axis.low - places.first * axis.dilation;
@@ -171,9 +170,7 @@ bool split_depthwise(Graph& graph, PassContext& context) {
       context.explain(*node, "stays one convolution: parts of its window would cut its input");
       continue;
     }
-    const double count = static_cast<double>(sizes->out_pixels() * sizes->out_channels) *
-                         static_cast<double>(sizes->rows * sizes->columns);
-    if (!pays(context, *node, products_us(count, products.grouped_fs),
+    if (!pays(context, *node, products_us(sizes->products(attrs.groups), products.grouped_fs),
               split_us(*sizes, *parts, context.target()),
               fmt::format("{} with windows of at most {} places", parts->count(), kMostPlaces)))
       continue;

@@ -107,8 +107,7 @@ bool unfold_convs(Graph& graph, PassContext& context) {
     if (!sizes || attrs.groups != 1) continue;
     // A pointwise one with a stride gathers as windows do.
     if (sizes->rows * sizes->columns == 1 && attrs.stride == Ints{1, 1}) continue;
-    const double count = static_cast<double>(sizes->out_pixels() * sizes->out_channels) *
-                         static_cast<double>(sizes->rows * sizes->columns * sizes->channels);
+    const double count = sizes->products(attrs.groups);
     const int64_t copying = copying_ps(*sizes, attrs, context.target().orders.moves);
     if (!pays(context, *node, products_us(count, products.window_fs),
               products_us(count, products.pointwise_fs) + static_cast<double>(copying) / 1e6,

@@ -246,11 +246,10 @@ bool winograd_convs(Graph& graph, PassContext& context) {
   bool changed = false;
   for (Node* node : graph) {
     if (!node->is(Op::conv)) continue;
+    const auto& attrs = node->attrs<ConvAttrs>();
     const auto sizes = float_conv_sizes(*node);
-    if (!sizes || !has_form(*sizes, node->attrs<ConvAttrs>())) continue;
-    const double count = static_cast<double>(sizes->out_pixels() * sizes->out_channels) *
-                         static_cast<double>(9 * sizes->channels);
-    if (!pays(context, *node, products_us(count, products.window_fs),
+    if (!sizes || !has_form(*sizes, attrs)) continue;
+    if (!pays(context, *node, products_us(sizes->products(attrs.groups), products.window_fs),
               winograd_us(*sizes, context.target()), "16 products of a tile"))
       continue;
     const BuildBefore build(graph, node);
