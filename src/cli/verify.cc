@@ -28,14 +28,6 @@ struct VerifyArguments {
   std::string inputs;
 };
 
-Tensor as_tensor(HostTensor host) {
-  return Tensor({host.dtype, Shape(host.shape.begin(), host.shape.end())}, std::move(host.bytes));
-}
-
-HostTensor as_host(const Tensor& tensor) {
-  return {tensor.dtype(), tensor.dims(), {tensor.bytes().begin(), tensor.bytes().end()}};
-}
-
 /// DIR/NAME.npy for each input that has one.
 std::map<std::string, Tensor> read_inputs(const std::string& directory) {
   std::map<std::string, Tensor> inputs;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/dtype.h"
+#include "ir/tensor.h"
 
 namespace layline {
 
@@ -16,6 +17,10 @@ struct HostTensor {
   std::vector<int64_t> shape;
   std::vector<std::byte> bytes;
 };
+
+/// From and to what the evaluator computes with.
+HostTensor as_host(const Tensor& tensor);
+Tensor as_tensor(HostTensor host);
 
 /// The same where the bytes are somebody else's.
 struct TensorView {

@@ -90,10 +90,6 @@ INSTANTIATE_TEST_SUITE_P(All, LargeWindows,
                                          "npu_convnext", "npu_two_convnext"),
                          test_name);
 
-HostTensor host(const Tensor& tensor) {
-  return {tensor.dtype(), tensor.dims(), {tensor.bytes().begin(), tensor.bytes().end()}};
-}
-
 Tensor random_tensor(Shape shape, std::mt19937& random) {
   Tensor tensor({DType::f32, std::move(shape)});
   std::normal_distribution<double> normal;
@@ -111,7 +107,7 @@ double error_of(const Graph& written, const Tensor& x, const TargetRules& target
   MemorySink sink;
   write_program(xnnpack::lower(graphs, report), sink);
   LoadedProgram loaded = LoadedProgram::from_compiled(sink.bytes(), "the convolution");
-  const std::vector<HostTensor> outputs = loaded.run({host(x)});
+  const std::vector<HostTensor> outputs = loaded.run({as_host(x)});
   const Tensor expected = evaluate(written, std::vector{x}).at(0);
   const Tensor actual({DType::f32, expected.type().shape}, outputs.at(0).bytes);
   double largest = 0, error = 0;

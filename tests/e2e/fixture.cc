@@ -14,11 +14,6 @@
 namespace layline {
 namespace {
 
-Tensor as_tensor(const HostTensor& host) {
-  Shape shape(host.shape.begin(), host.shape.end());
-  return Tensor({host.dtype, shape}, host.bytes);
-}
-
 void expect_close(const HostTensor& actual, const HostTensor& expected,
                   const Tolerance& tolerance) {
   ASSERT_EQ(actual.dtype, expected.dtype);

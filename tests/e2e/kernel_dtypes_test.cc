@@ -117,8 +117,7 @@ bool runs(OpInstance& instance, DType dtype) {
     LoadedProgram loaded =
         LoadedProgram::from_compiled(sink.bytes(), "the graph", {program.methods[0].name});
     std::vector<HostTensor> inputs;
-    for (const Tensor& x : instance.operands)
-      inputs.push_back({x.dtype(), x.dims(), {x.bytes().begin(), x.bytes().end()}});
+    for (const Tensor& x : instance.operands) inputs.push_back(as_host(x));
     const std::vector<HostTensor> outputs = loaded.run(inputs);
     expect_near(outputs[0], expected[0], tolerance(dtype));
   } catch (const std::exception& error) {

@@ -28,14 +28,6 @@
 namespace layline {
 namespace {
 
-HostTensor host(const Tensor& tensor) {
-  return {tensor.dtype(), tensor.dims(), {tensor.bytes().begin(), tensor.bytes().end()}};
-}
-
-Tensor tensor(const HostTensor& from) {
-  return Tensor({from.dtype, Shape(from.shape.begin(), from.shape.end())}, from.bytes);
-}
-
 struct Ran {
   std::vector<Tensor> outputs;
   Report report;
@@ -52,8 +44,8 @@ Ran compile_and_run(Graph graph, const std::vector<Tensor>& inputs) {
   LoadedProgram loaded =
       LoadedProgram::from_compiled(sink.bytes(), "the model", {program.methods[0].name});
   std::vector<HostTensor> given;
-  for (const Tensor& input : inputs) given.push_back(host(input));
-  for (const HostTensor& output : loaded.run(given)) ran.outputs.push_back(tensor(output));
+  for (const Tensor& input : inputs) given.push_back(as_host(input));
+  for (const HostTensor& output : loaded.run(given)) ran.outputs.push_back(as_tensor(output));
   return ran;
 }
 
@@ -108,7 +100,7 @@ Model load(const std::string& name) {
   Model model{
       std::move(pt2::import_archive(MappedFile::open(base.string() + ".pt2"))[0].graph), {}, {}};
   auto read = [&](std::string_view kind, size_t i) {
-    return tensor(read_tensor((base / fmt::format("{}_{}.npy", kind, i)).string()));
+    return as_tensor(read_tensor((base / fmt::format("{}_{}.npy", kind, i)).string()));
   };
   for (size_t i = 0; i < model.graph.inputs().size(); ++i) model.inputs.push_back(read("input", i));
   for (size_t i = 0; i < model.graph.outputs().size(); ++i)

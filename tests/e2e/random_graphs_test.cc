@@ -71,10 +71,9 @@ bool expect_runs_as_evaluated(uint32_t seed) {
   write_program(program, sink);
   LoadedProgram loaded =
       LoadedProgram::from_compiled(sink.bytes(), "the graph", {program.methods[0].name});
-  std::vector<HostTensor> host;
-  for (const Tensor& input : inputs)
-    host.push_back({input.dtype(), input.dims(), {input.bytes().begin(), input.bytes().end()}});
-  const std::vector<HostTensor> outputs = loaded.run(host);
+  std::vector<HostTensor> given;
+  for (const Tensor& input : inputs) given.push_back(as_host(input));
+  const std::vector<HostTensor> outputs = loaded.run(given);
   EXPECT_EQ(outputs.size(), expected.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     SCOPED_TRACE(fmt::format("output {}", i));
