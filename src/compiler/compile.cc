@@ -195,11 +195,12 @@ constexpr Target kTargets[] = {
      add_xnnpack_nodes},
     {"tosa", ".tosa", check_static, tosa_rules,
      [](const std::vector<Graph>& graphs, const CompileOptions& options, Compiled& compiled) {
-       compiled.tosa = tosa::lower(graphs, compiled.report, accelerator_of(options));
+       compiled.tosa = std::make_shared<tosa::Program>(
+           tosa::lower(graphs, compiled.report, accelerator_of(options)));
      },
      [](const Compiled& compiled, ByteSink& sink) {
        refuse_what_cannot_run(compiled.report);
-       tosa::write_program(compiled.tosa, sink);
+       tosa::write_program(*compiled.tosa, sink);
      },
      add_tosa_nodes},
 };

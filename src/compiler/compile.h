@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,10 +10,13 @@
 #include "pte/program.h"
 #include "report/picture.h"
 #include "report/report.h"
-#include "targets/tosa/program.h"
 #include "transforms/pipeline.h"
 
 namespace layline {
+
+namespace tosa {
+struct Program;
+}
 
 /// A memory order asked for at the boundary: `--input-order x=nhwc`.
 struct BoundaryOrder {
@@ -46,8 +50,8 @@ struct FinalNode {
 };
 
 struct Compiled {
-  pte::Program program;  // for xnnpack
-  tosa::Program tosa;    // for tosa
+  pte::Program program;                 // for xnnpack
+  std::shared_ptr<tosa::Program> tosa;  // for tosa
   Report report;
   std::string text;                       // with CompileOptions::emit
   std::vector<Explanation> explanations;  // with CompileOptions::explain

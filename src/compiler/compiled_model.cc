@@ -70,7 +70,7 @@ CompiledModel compile_model(const std::string& path, const Options& options) {
   contents->bytes = sink.take();
   // What is written needs the mapped model no longer.
   contents->compiled.program = {};
-  contents->compiled.tosa = {};
+  contents->compiled.tosa.reset();
   return CompiledModel(std::move(contents));
 }
 

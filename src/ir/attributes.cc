@@ -19,6 +19,13 @@ bool same_fields(const T& a, const T& b) {
 
 }  // namespace
 
+Attributes::Attributes() = default;
+Attributes::Attributes(const Attributes&) = default;
+Attributes::Attributes(Attributes&&) noexcept = default;
+Attributes& Attributes::operator=(const Attributes&) = default;
+Attributes& Attributes::operator=(Attributes&&) noexcept = default;
+Attributes::~Attributes() = default;
+
 bool operator==(const Attributes& a, const Attributes& b) {
   if (a.index() != b.index()) return false;
   return std::visit(

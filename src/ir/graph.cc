@@ -46,6 +46,11 @@ bool is_quantised(const Node& node) {
   return false;
 }
 
+Graph::Graph(std::string graph_name) : name_(std::move(graph_name)) {}
+Graph::Graph(Graph&&) = default;
+Graph& Graph::operator=(Graph&&) = default;
+Graph::~Graph() = default;
+
 std::string Graph::unique_name(std::string_view wanted) {
   std::string base(wanted.empty() ? "v" : wanted);
   for (char& c : base)

@@ -129,9 +129,10 @@ struct GraphOutput {
 
 class Graph {
  public:
-  explicit Graph(std::string graph_name) : name_(std::move(graph_name)) {}
-  Graph(Graph&&) = default;
-  Graph& operator=(Graph&&) = default;
+  explicit Graph(std::string graph_name);
+  Graph(Graph&&);
+  Graph& operator=(Graph&&);
+  ~Graph();
 
   const std::string& name() const { return name_; }
 

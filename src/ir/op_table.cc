@@ -14,7 +14,7 @@ using namespace rules;
 
 template <typename Wanted, size_t i = 0>
 constexpr size_t alternative() {
-  if constexpr (std::is_same_v<std::variant_alternative_t<i, Attributes>, Wanted>)
+  if constexpr (std::is_same_v<std::variant_alternative_t<i, AnyAttrs>, Wanted>)
     return i;
   else
     return alternative<Wanted, i + 1>();

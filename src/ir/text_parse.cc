@@ -136,14 +136,14 @@ template <size_t... index>
 Attributes make_alternative(size_t wanted, std::index_sequence<index...>) {
   using Maker = Attributes (*)();
   constexpr Maker kMakers[] = {[] {
-    return Attributes(initial_attributes<std::variant_alternative_t<index, Attributes>>());
+    return Attributes(initial_attributes<std::variant_alternative_t<index, AnyAttrs>>());
   }...};
   return kMakers[wanted]();
 }
 
 Attributes parse_attributes(Scanner& in, Op op) {
   Attributes attributes = make_alternative(
-      info(op).attributes, std::make_index_sequence<std::variant_size_v<Attributes>>());
+      info(op).attributes, std::make_index_sequence<std::variant_size_v<AnyAttrs>>());
   std::visit([&](auto& alternative) { parse_fields(in, alternative); }, attributes);
   return attributes;
 }

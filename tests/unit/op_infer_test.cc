@@ -52,7 +52,7 @@ TEST(OpTable, RowsAreComplete) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
     EXPECT_NE(row.infer, nullptr) << row.name;
     EXPECT_NE(row.evaluate, nullptr) << row.name;
-    EXPECT_LT(row.attributes, std::variant_size_v<Attributes>) << row.name;
+    EXPECT_LT(row.attributes, std::variant_size_v<AnyAttrs>) << row.name;
     EXPECT_TRUE(row.max_operands == -1 || row.max_operands >= row.min_operands) << row.name;
     EXPECT_EQ(row.operand_names.empty(), row.max_operands == 0) << row.name;
   }
