@@ -7,7 +7,7 @@
 namespace layline {
 namespace {
 
-bool is_quantised(const TensorType& type) { return static_cast<bool>(type.quantisation); }
+bool stands_for_reals(const TensorType& type) { return static_cast<bool>(type.quantisation); }
 
 /// Ops that know of quantisation themselves.
 bool has_own_rule(Op op) {
@@ -46,7 +46,7 @@ TensorType infer_computed(Op op, std::span<const TensorType> operands, const Att
   for (const TensorType& operand : operands) real.push_back(real_type(operand));
   TensorType result = info(op).infer(real, attributes, symbols);
   if (is_dynamic(attributes)) {
-    if (is_quantised(operands[0]) || !is_quantised(operands[1]) || quantisation)
+    if (stands_for_reals(operands[0]) || !stands_for_reals(operands[1]) || quantisation)
       throw UserError("a dynamic {} has a real operand and result, and a quantised weight",
                       name(op));
   }
@@ -65,7 +65,7 @@ TensorType infer(Op op, std::span<const TensorType> operands, const Attributes& 
   if (has_own_rule(op)) return row.infer(operands, attributes, symbols);
   const QuantisationRef* own = quantisation_of(attributes);
   const bool quantises = own != nullptr && *own;
-  if (!quantises && !is_dynamic(attributes) && std::ranges::none_of(operands, is_quantised))
+  if (!quantises && !is_dynamic(attributes) && std::ranges::none_of(operands, stands_for_reals))
     return row.infer(operands, attributes, symbols);
   if (row.op_class == OpClass::movement && !quantises)
     return infer_kept(op, operands, attributes, symbols);
