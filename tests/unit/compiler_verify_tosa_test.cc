@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "compiler/verify_tosa.h"
 #include "ir/evaluate.h"
+#include "targets/tosa/program.h"
 
 namespace layline {
 namespace {
