@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <random>
 
+#include "../seeds.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "fixture.h"
@@ -450,11 +450,6 @@ class RandomQuantised {
   std::vector<double> slack_;   // of each output
 };
 
-int64_t from_environment(const char* name, int64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoll(text, nullptr, 10);
-}
-
 /// The graph with every output given as an input to all that read it: so each is computed by one
 /// op, from values that are given.
 Graph op_by_op(const Graph& graph) {
@@ -474,8 +469,8 @@ Graph op_by_op(const Graph& graph) {
 // would have to count how ops amplify: one step of an operand is several of a product, if the other
 // operand is large.
 TEST(RandomQuantisedGraphs, EveryOpWithinOneUnit) {
-  const auto first = static_cast<uint32_t>(from_environment("LAYLINE_SEED", 1));
-  const auto count = static_cast<uint32_t>(from_environment("LAYLINE_GRAPHS", 300));
+  const uint32_t first = first_seed();
+  const uint32_t count = graph_count(300);
   double elements = 0, off = 0;
   for (uint32_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("to repeat: LAYLINE_SEED={} LAYLINE_GRAPHS=1", seed));

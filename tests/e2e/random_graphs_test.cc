@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 
 #include "../random_graph.h"
+#include "../seeds.h"
 #include "base/error.h"
 #include "ir/evaluate.h"
 #include "ir/text.h"
@@ -22,11 +22,6 @@ namespace {
 
 constexpr int kFewestOps = 5, kMostOps = 60;
 constexpr double kTolerance = 1e-4;
-
-int64_t from_environment(const char* name, int64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoll(text, nullptr, 10);
-}
 
 int ops_of(uint32_t seed) {
   return kFewestOps + static_cast<int>(seed % (kMostOps - kFewestOps + 1));
@@ -83,8 +78,8 @@ bool expect_runs_as_evaluated(uint32_t seed) {
 }
 
 TEST(RandomGraphs, RunAsEvaluated) {
-  const auto first = static_cast<uint32_t>(from_environment("LAYLINE_SEED", 1));
-  const auto count = static_cast<uint32_t>(from_environment("LAYLINE_GRAPHS", 400));
+  const uint32_t first = first_seed();
+  const uint32_t count = graph_count(400);
   uint32_t ran = 0;
   for (uint32_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("to repeat: LAYLINE_SEED={} LAYLINE_GRAPHS=1", seed));

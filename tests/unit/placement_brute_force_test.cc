@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <map>
 #include <set>
 
+#include "../seeds.h"
 #include "ir/builder.h"
 #include "ir/text.h"
 #include "layout/placement.h"
@@ -458,16 +458,11 @@ class SmallGraph {
   std::vector<Value*> values_;
 };
 
-int64_t from_environment(const char* name, int64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoll(text, nullptr, 10);
-}
-
 /// Compares on graphs of consecutive seeds; LAYLINE_SEED and LAYLINE_GRAPHS choose others. The cost
 /// must be equal whether it is proved or not: no order is missing.
 void compare(const TargetOrders& target, Ops ops, uint32_t graphs) {
-  const auto first = static_cast<uint32_t>(from_environment("LAYLINE_SEED", 1));
-  const auto count = static_cast<uint32_t>(from_environment("LAYLINE_GRAPHS", graphs));
+  const uint32_t first = first_seed();
+  const uint32_t count = graph_count(graphs);
   uint32_t unproved = 0, abandoned = 0;
   for (uint32_t seed = first; seed < first + count; ++seed) {
     SmallGraph small(seed, ops);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "../random_graph.h"
+#include "../seeds.h"
 #include "base/error.h"
 #include "targets/xnnpack/rules.h"
 #include "transforms_testing.h"
@@ -159,7 +160,8 @@ int moves(const Graph& graph) {
 
 TEST(Pipeline, RandomGraphsMeanTheSame) {
   int moves_before = 0, moves_after = 0;
-  for (uint32_t seed = 0; seed < 400; ++seed) {
+  const uint32_t first = first_seed(0), count = graph_count(400);
+  for (uint32_t seed = first; seed < first + count; ++seed) {
     RandomGraph random(seed, 25);
     const std::string text = print(random.graph());
     moves_before += moves(random.graph());
@@ -173,7 +175,8 @@ TEST(Pipeline, RandomGraphsMeanTheSame) {
     }
     moves_after += moves(random.graph());
   }
-  EXPECT_LT(4 * moves_after, 3 * moves_before);
+  EXPECT_TRUE(count < 10 || 4 * moves_after < 3 * moves_before)
+      << moves_after << " of " << moves_before;
 }
 
 }  // namespace
