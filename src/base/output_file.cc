@@ -38,11 +38,17 @@ std::string temporary_name(const std::string& path, int attempt) {
 }  // namespace
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  // Standard output could not be taken back if something fails half way.
+  if (path_ == "-")
+    throw UserError("cannot write '-': give the name of a file ('./-' for one that is named so)");
   struct stat status {};
-  if (::stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    // The rename would otherwise replace a device such as /dev/null.
-    throw UserError("cannot write '{}': it is {}", path_,
-                    S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
+  if (::stat(path_.c_str(), &status) == 0) {
+    // The rename would otherwise replace a device such as /dev/null, or a file that its owner has
+    // protected.
+    if (!S_ISREG(status.st_mode))
+      throw UserError("cannot write '{}': it is {}", path_,
+                      S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
+    if (::access(path_.c_str(), W_OK) != 0) fail(errno);
   }
   descriptor_ = ::open(directory_of(path_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   // How a kernel or a file system says that it has no nameless files: see open(2).

@@ -3,14 +3,20 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -30,6 +36,8 @@ std::string contents(const fs::path& path) {
   return text.str();
 }
 
+const std::string kModel = fs::path(LAYLINE_TEST_DATA) / "mobile_block.pt2";
+
 class Faults : public testing::Test {
  protected:
   void SetUp() override {
@@ -45,7 +53,7 @@ class Faults : public testing::Test {
 
   /// Compiles in a process of its own, `prepared` as asked.
   pid_t start(const std::function<void()>& prepare, const char* command = "compile",
-              const std::string& model = fs::path(LAYLINE_TEST_DATA) / "mobile_block.pt2") const {
+              const std::string& model = kModel, const char* option = nullptr) const {
     const std::string output = program(), errors = base_ / "stderr";
     const pid_t child = ::fork();
     if (child != 0) return child;
@@ -53,7 +61,8 @@ class Faults : public testing::Test {
     ::dup2(file, STDERR_FILENO);
     ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);
     prepare();
-    ::execl(LAYLINE_BINARY, LAYLINE_BINARY, command, model.c_str(), "-o", output.c_str(), nullptr);
+    ::execl(LAYLINE_BINARY, LAYLINE_BINARY, command, model.c_str(), "-o", output.c_str(), option,
+            nullptr);
     ::_exit(127);
   }
 
@@ -66,13 +75,17 @@ class Faults : public testing::Test {
 
   std::string errors() const { return contents(base_ / "stderr"); }
 
+  bool has_nameless_files() const {
+    const int file = ::open(base_.c_str(), O_TMPFILE | O_WRONLY, 0600);
+    if (file >= 0) ::close(file);
+    return file >= 0;
+  }
+
   /// Every file beside the program, which must be there and whole. Where files cannot be nameless,
   /// a process that is killed leaves one under its temporary name.
   void expect_only_the_whole_program() const {
     EXPECT_EQ(contents(program()), whole_);
-    const int nameless = ::open(base_.c_str(), O_TMPFILE | O_WRONLY, 0600);
-    if (nameless < 0) return;
-    ::close(nameless);
+    if (!has_nameless_files()) return;
     for (const fs::directory_entry& entry : fs::directory_iterator(base_ / "out"))
       EXPECT_EQ(contents(entry.path()), whole_) << entry.path() << " is half-written";
   }
@@ -97,6 +110,56 @@ TEST_F(Faults, KilledOrInterruptedAtAnyMoment) {
       expect_only_the_whole_program();
     }
   }
+}
+
+/// In a child: from here on the system call ends as told, SECCOMP_RET_*. Exits with kNoFilters
+/// where a process may not have that.
+constexpr int kNoFilters = 125;
+#if defined(SYS_rename)
+constexpr long kRename = SYS_rename;
+#else  // Arm
+constexpr long kRename = SYS_renameat;
+#endif
+void filter(long call, unsigned ending) {
+  sock_filter steps[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, ending),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{std::size(steps), steps};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    ::_exit(kNoFilters);
+}
+
+TEST_F(Faults, KilledBetweenWritingAndRenaming) {
+  std::ofstream(program(), std::ios::binary) << "the old program";
+  std::vector<long> calls{SYS_write, kRename};
+  if (has_nameless_files()) calls.push_back(SYS_linkat);
+  for (const long call : calls) {
+    SCOPED_TRACE(call);
+    const int status = wait(start([call] { filter(call, SECCOMP_RET_KILL_PROCESS); }));
+    if (status == kNoFilters) GTEST_SKIP() << "no process here may filter its system calls";
+    EXPECT_EQ(status, -SIGSYS) << errors();
+    EXPECT_EQ(contents(program()), "the old program");
+  }
+  // What was left under a temporary name does not stand in the way.
+  EXPECT_EQ(wait(start([] {})), 0) << errors();
+  EXPECT_EQ(contents(program()), whole_);
+}
+
+TEST_F(Faults, DiskThatFailsToSync) {
+  std::ofstream(program(), std::ios::binary) << "the old program";
+  const auto broken = [] { filter(SYS_fsync, SECCOMP_RET_ERRNO | EIO); };
+  const int status = wait(start(broken, "compile", kModel, "--sync"));
+  if (status == kNoFilters) GTEST_SKIP() << "no process here may filter its system calls";
+  EXPECT_EQ(status, 1);
+  EXPECT_NE(errors().find("Input/output error"), std::string::npos) << errors();
+  EXPECT_EQ(contents(program()), "the old program");
+  // Without --sync nobody asks the disk.
+  EXPECT_EQ(wait(start(broken)), 0) << errors();
+  EXPECT_EQ(contents(program()), whole_);
 }
 
 TEST_F(Faults, NoSpaceForTheFile) {
@@ -145,7 +208,7 @@ TEST_F(Faults, ReadOnlyDisk) {
 /// one message, and never a crash.
 TEST_F(Faults, ModelChangesWhileItIsRead) {
   const fs::path model = base_ / "model.pt2";
-  const std::string good = contents(fs::path(LAYLINE_TEST_DATA) / "mobile_block.pt2");
+  const std::string good = contents(kModel);
   for (int round = 0; round < 24; ++round) {
     std::ofstream(model, std::ios::binary) << good;
     const pid_t child = start([] {}, "compile", model);

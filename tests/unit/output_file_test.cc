@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iostream>
 #include <iterator>
 #include <limits>
 
@@ -123,6 +124,33 @@ TEST_F(OutputFileTest, ErrorsNameThePath) {
             "cannot write '" + missing + "': No such file or directory");
   EXPECT_EQ(message_of([] { OutputFile{"/dev/null"}; }),
             "cannot write '/dev/null': it is not a regular file");
+  EXPECT_EQ(message_of([] { OutputFile{"-"}; }),
+            "cannot write '-': give the name of a file ('./-' for one that is named so)");
+}
+
+TEST_F(OutputFileTest, WhatIsProtectedStays) {
+  std::ofstream(path("protected")) << "old";
+  fs::permissions(path("protected"), fs::perms::owner_read);
+  const auto write_without_privileges = [](const std::string& path) {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) std::exit(3);
+    try {
+      OutputFile file(path);
+      file.write("new");
+      file.commit();
+    } catch (const UserError& error) {
+      std::cerr << error.what() << "\n";
+      std::exit(1);
+    }
+    std::exit(0);
+  };
+  EXPECT_EXIT(write_without_privileges(path("protected")), testing::ExitedWithCode(1),
+              "cannot write '.*protected': Permission denied");
+  EXPECT_EQ(contents("protected"), "old");
+  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
+  EXPECT_EXIT(write_without_privileges(path("another")), testing::ExitedWithCode(1),
+              "cannot write '.*another': Permission denied");
+  fs::permissions(folder_, fs::perms::owner_all);
+  EXPECT_EQ(files(), 1u);
 }
 
 TEST_F(OutputFileTest, MappedFileReadsWhatWasWritten) {
