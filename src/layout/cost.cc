@@ -13,19 +13,15 @@ int64_t saturated(Wide ps) { return ps < kMostPs ? static_cast<int64_t>(ps) : kM
 /// count * ps
 int64_t times(int64_t count, int64_t ps) { return saturated(Wide{count} * ps); }
 
-/// The pieces of all rows of `length`.
-Wide pieces(const MoveCosts& costs, int64_t elements, int64_t length) {
-  return Wide{elements / length} * (length / costs.piece + (length % costs.piece != 0));
-}
-
-int64_t transpose_ps(const MoveCosts& costs, int64_t elements, int64_t source_row,
-                     int64_t target_row) {
-  return saturated(pieces(costs, elements, source_row) * costs.read_ps +
-                   pieces(costs, elements, target_row) * costs.write_ps +
-                   Wide{elements / source_row / target_row} * costs.matrix_ps);
-}
-
 }  // namespace
+
+int64_t TransposeCosts::ps(int64_t elements, int64_t source_row, int64_t target_row) const {
+  const auto pieces = [&](int64_t row) {
+    return Wide{elements / row} * (row / piece + (row % piece != 0));
+  };
+  return saturated(pieces(source_row) * read_ps + pieces(target_row) * write_ps +
+                   Wide{elements / source_row / target_row} * matrix_ps);
+}
 
 int64_t RunCosts::ps(int64_t run_bytes) const {
   if (run_bytes <= points.front().bytes) return points.front().ps;
@@ -59,10 +55,11 @@ Cost move_cost(const MoveCosts& costs, const Relayout& relayout, DType dtype) {
   const std::vector<Dim>& factors = relayout.factors();
   const int64_t inner = costs.size(factors.back());
   const auto target_inner = static_cast<size_t>(relayout.order().back());
+  const TransposeCosts& transpose = element == 1 ? costs.transpose_bytes : costs.transpose;
   const int64_t moved_ps =
       target_inner + 1 == factors.size()
           ? costs.permute.copy_ps(times(elements, element), times(inner, element))
-          : transpose_ps(costs, elements, inner, costs.size(factors[target_inner]));
+          : transpose.ps(elements, inner, costs.size(factors[target_inner]));
   const int64_t calls = factors.size() > costs.most_factors ? 2 : 1;
   const int64_t bytes_ps = times(times(elements, element), costs.byte_ps);
   return {calls * saturated(Wide{costs.call_ps} + costs.margin_ps + moved_ps + bytes_ps), calls, 0,

@@ -59,21 +59,30 @@ struct RunCosts {
   bool operator==(const RunCosts&) const = default;
 };
 
+/// What it costs to transpose matrices. They are read and written in pieces of a row, as long as a
+/// vector or what is left of the row: short rows are what makes a transpose slow.
+struct TransposeCosts {
+  int64_t piece = 1;    // its elements, at most
+  int64_t read_ps = 0;  // for each piece
+  int64_t write_ps = 4;
+  int64_t matrix_ps = 0;
+
+  int64_t ps(int64_t elements, int64_t source_row, int64_t target_row) const;
+  bool operator==(const TransposeCosts&) const = default;
+};
+
 /// What a target pays at run time for moving data. One thread's time: kernels that move data scale
 /// alike, so which of two is cheaper does not depend on the number of threads.
 ///
 /// A permute that keeps the innermost factor in its place copies runs of that factor. Any other
 /// transposes matrices, whose rows are the innermost factor of the source and whose columns that of
-/// the target. They are read and written in pieces of a row, as long as a vector or what is left of
-/// the row: short rows are what makes a transpose slow.
+/// the target.
 struct MoveCosts {
   int64_t call_ps = 0;    // for each node that moves data
   int64_t margin_ps = 0;  // what a permute must save, beyond its cost, to be worth its place
   int64_t byte_ps = 0;    // for each byte that it writes
-  int64_t piece = 1;      // the elements of a piece, at most
-  int64_t read_ps = 0;    // for each piece
-  int64_t write_ps = 4;
-  int64_t matrix_ps = 0;
+  TransposeCosts transpose;
+  TransposeCosts transpose_bytes;  // of elements of one byte, which have kernels of their own
   RunCosts permute;
   RunCosts slice;
   RunCosts concat;

@@ -1,5 +1,5 @@
-// What the passes share that make several cheaper convolutions of one, where the target's costs
-// say so: unfold_convs, winograd_convs, split_depthwise.
+// What the passes share that make other convolutions of one, where the target's costs say so:
+// unfold_convs, winograd_convs, split_depthwise, real_depthwise.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,9 @@ struct ConvSizes {
 };
 
 /// Nullopt for what is not remade: 1-d and 3-d windows, weights that are computed, dynamic or empty
-/// sizes, other numbers than f32.
+/// sizes.
+std::optional<ConvSizes> conv_sizes(const Node& conv);
+/// Nullopt for other numbers than f32, too.
 std::optional<ConvSizes> float_conv_sizes(const Node& conv);
 
 /// In microseconds.
@@ -35,7 +37,7 @@ double products_us(double count, int64_t fs_each);
 /// The time that adding two f32 tensors takes: as much as copying both.
 int64_t addition_ps(const MoveCosts& moves, int64_t elements, int64_t run);
 
-/// Whether several convolutions save a fifth of the time that the one takes: less could be the
+/// Whether something else saves a fifth of the time that the convolution takes: less could be the
 /// error of the estimate. Explains what is done, and why not.
 bool pays(PassContext& context, const Node& conv, double as_it_is_us, double instead_us,
           std::string_view instead);

@@ -18,6 +18,7 @@ bool merge_duplicates(Graph& graph, PassContext& context);
 bool merge_linears(Graph& graph, PassContext& context);
 bool place_layouts(Graph& graph, PassContext& context);
 bool quantise_dynamically(Graph& graph, PassContext& context);
+bool real_depthwise(Graph& graph, PassContext& context);
 bool recognise_attention(Graph& graph, PassContext& context);
 bool recognise_gelu(Graph& graph, PassContext& context);
 bool recognise_hardswish(Graph& graph, PassContext& context);

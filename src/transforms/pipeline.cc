@@ -36,6 +36,8 @@ constexpr std::array kPasses = {
     Pass{"legalise", "rewrites what the target cannot run as it stands", legalise},
     Pass{"slice_quantised", "cuts integers before they are dequantised", slice_quantised},
     Pass{"fuse_clamp", "lets ops clamp their results", fuse_clamp},
+    Pass{"real_depthwise", "runs depthwise convolutions of integers on reals, where that is faster",
+         real_depthwise},
     Pass{"split_depthwise", "makes depthwise convolutions with large windows of small ones",
          split_depthwise},
     Pass{"winograd_convs", "convolves with fewer products, where that is faster", winograd_convs},
@@ -68,8 +70,8 @@ constexpr size_t kPlace[] = {place_of("place_layouts")};
 constexpr size_t kFusePad[] = {place_of("fuse_pad")};
 constexpr size_t kLegalise[] = {place_of("legalise")};
 constexpr size_t kFuse[] = {place_of("slice_quantised"), place_of("fuse_clamp")};
-constexpr size_t kConvs[] = {place_of("split_depthwise"), place_of("winograd_convs"),
-                             place_of("unfold_convs")};
+constexpr size_t kConvs[] = {place_of("real_depthwise"), place_of("split_depthwise"),
+                             place_of("winograd_convs"), place_of("unfold_convs")};
 constexpr Group kSchedule[] = {kRecognise, kFold,     kDynamic, kFold,     kMerge, kFold,
                                kPlace,     kFold,     kFusePad, kLegalise, kFold,  kPlace,
                                kFold,      kLegalise, kFold,    kFuse,     kConvs, kLegalise};

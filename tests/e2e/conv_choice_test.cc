@@ -90,6 +90,14 @@ INSTANTIATE_TEST_SUITE_P(All, LargeWindows,
                                          "npu_convnext", "npu_two_convnext"),
                          test_name);
 
+TEST(IntegerWindows, OnRealsMatchTorch) {
+  expect_remade("quantised_pt2e_static", "real_depthwise",
+                {.depthwise_fs = 1'000,
+                 .integer_depthwise9_fs = 1'000'000,
+                 .integer_depthwise25_fs = 1'000'000,
+                 .convert_fs = 1});
+}
+
 Tensor random_tensor(Shape shape, std::mt19937& random) {
   Tensor tensor({DType::f32, std::move(shape)});
   std::normal_distribution<double> normal;

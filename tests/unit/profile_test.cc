@@ -12,8 +12,11 @@ constexpr std::string_view kText = R"({
   "version": 1, "name": "n", "cpu": "c", "runtime": "r",
   "margin_ps": 7, "call_ps": 1000,
   "transpose": {"piece": 8, "read_ps": 1, "write_ps": 10, "matrix_ps": 100},
+  "transpose_bytes": {"piece": 32, "read_ps": 2, "write_ps": 20, "matrix_ps": 200},
   "run_ps": {"permute": [[8, 20], [16, 40], [32, 120]], "slice": [[4, 30]], "concat": [[4, 50]]},
-  "multiply_add_fs": {"window": 40, "pointwise": 20, "depthwise": 30, "grouped": 50}
+  "multiply_add_fs": {"window": 40, "pointwise": 20, "depthwise": 30, "grouped": 50,
+    "integer_depthwise9": 60, "integer_depthwise25": 70},
+  "convert_fs": 80
 })";
 
 std::string replaced(std::string_view from, std::string_view to) {
@@ -44,7 +47,7 @@ TEST(Profile, IsReadBackAsItWasWritten) {
   EXPECT_EQ(again.runtime, "r");
   EXPECT_EQ(again.moves.margin_ps, 7);
   EXPECT_EQ(again.moves, profile.moves);
-  EXPECT_EQ(again.products, (ProductCosts{40, 20, 30, 50}));
+  EXPECT_EQ(again.products, (ProductCosts{40, 20, 30, 50, 60, 70, 80}));
 }
 
 TEST(Profile, TheDefaultIsValidAndWhatRulesUse) {
@@ -62,7 +65,7 @@ TEST(Profile, ErrorsSayWhereAndWhat) {
       {replaced("\"piece\": 8", "\"piece\": 0"), "/transpose/piece must be an integer from 1"},
       {replaced("\"window\": 40, ", ""), "/multiply_add_fs/window must be an integer from 0"},
       {replaced("\"depthwise\": 30, ", ""), "/multiply_add_fs/depthwise must be an integer from 0"},
-      {replaced(", \"grouped\": 50", ""), "/multiply_add_fs/grouped must be an integer from 0"},
+      {replaced("\"grouped\": 50,", ""), "/multiply_add_fs/grouped must be an integer from 0"},
       {replaced("\"call_ps\": 1000", "\"call_ps\": -1"), "/call_ps must be an integer from 0"},
       {replaced("\"call_ps\": 1000", "\"call_ps\": 1.5"), "/call_ps"},
       {replaced("\"call_ps\": 1000", "\"call_ps\": 1e300"), "/call_ps"},

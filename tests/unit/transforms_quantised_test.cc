@@ -334,5 +334,65 @@ TEST(MergeQuantisedLinears, ResultsWithScalesOfTheirOwnStayApart) {
   }
 }
 
+/// On which depthwise products of integers are dear, and those of reals and conversions are cheap.
+TargetRules slow_integers(int64_t convert_fs = 1) {
+  TargetRules rules;
+  rules.products = {.depthwise_fs = 1'000,
+                    .integer_depthwise9_fs = 2'000,
+                    .integer_depthwise25_fs = 1'000'000,
+                    .convert_fs = convert_fs};
+  return rules;
+}
+
+/// How many convolutions read integers once the pass has run.
+int on_integers(int64_t kernel, int64_t groups, const TargetRules& target) {
+  Quantised model;
+  constexpr int64_t kChannels = 8;
+  Value* x = model.quantize(model.input({1, 12, 12, kChannels}), 0.05f, 3);
+  ConvAttrs attrs{{1, 1}, {1, 1}, {1, 1}, {1, 1}, groups, {0, 1.5}};
+  attrs.quantisation = per_tensor(DType::i8, 0.02f, -7);
+  Value* y = model.add(Op::conv,
+                       {x, model.integer_weights({kChannels, kernel, kernel, kChannels / groups}),
+                        model.weights({kChannels})},
+                       attrs);
+  model.output(model.dequantize(y));
+  const std::vector<Tensor> inputs = probes(model.built());
+  const Tensor before = evaluate(model.built(), inputs).at(0);
+  model.on(target).run({"real_depthwise"});
+  const Tensor after = evaluate(model.built(), inputs).at(0);
+  for (int64_t k = 0; k < before.count(); ++k) EXPECT_EQ(after.get(k), before.get(k)) << k;
+  return is_quantised(*model.only(Op::conv));
+}
+
+TEST(RealDepthwise, IsChosenByTheCosts) {
+  EXPECT_EQ(on_integers(5, 8, slow_integers()), 0);
+  EXPECT_EQ(on_integers(3, 8, slow_integers()), 0);
+  EXPECT_EQ(on_integers(5, 8, slow_integers(1'000'000'000)), 1);  // converting costs more
+  EXPECT_EQ(on_integers(3, 8, slow_integers(100'000)), 1);
+  EXPECT_EQ(on_integers(5, 8, TargetRules{}), 1);  // nothing was measured
+  EXPECT_EQ(on_integers(5, 1, slow_integers()), 1);
+  EXPECT_EQ(on_integers(5, 4, slow_integers()), 1);
+}
+
+/// The runtime's kernels for single bytes are slow where rows are short, and a permute is as well
+/// placed before the quantisation as after it.
+TEST(PlaceLayouts, PermutesTheNumbersThatAreCheaperToMove) {
+  const auto permuted = [](int64_t real_ps, int64_t byte_ps) {
+    Quantised model;
+    TargetRules rules;
+    rules.orders.moves.transpose.write_ps = real_ps;
+    rules.orders.moves.transpose_bytes.write_ps = byte_ps;
+    Value* x = model.quantize(model.input({1, 3, 16, 16}), 0.05f, 3);
+    model.output(model.to_channels_last(x));
+    model.on(rules).run_all();
+    EXPECT_EQ(model.moves(), 1);
+    for (const Node* node : model.built())
+      if (node->is(Op::relayout)) return node->result()->dtype();
+    return DType::f64;
+  };
+  EXPECT_EQ(permuted(10, 1), DType::i8);
+  EXPECT_EQ(permuted(1, 10), DType::f32);
+}
+
 }  // namespace
 }  // namespace layline

@@ -46,7 +46,7 @@ TargetRules rules(const Accelerator* accelerator) {
   MoveCosts& moves = rules.orders.moves;
   moves.byte_ps = 1'000;
   moves.call_ps = (256 << 10) * moves.byte_ps;
-  moves.write_ps = 0;
+  moves.transpose.write_ps = moves.transpose_bytes.write_ps = 0;
   moves.permute = moves.slice = moves.concat = {{{1, 0}}};
   moves.most_factors = rewrites::kMostAxes;
   return rules;

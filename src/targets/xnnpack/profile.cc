@@ -39,6 +39,14 @@ class ProfileReader {
     return value;
   }
 
+  TransposeCosts transpose(std::string_view pointer) const {
+    const auto member = [&](std::string_view name, int64_t least) {
+      return number(fmt::format("{}/{}", pointer, name), least);
+    };
+    return {member("piece", 1), member("read_ps", 0), member("write_ps", 0),
+            member("matrix_ps", 0)};
+  }
+
   RunCosts runs(std::string_view pointer) const {
     dom::array items;
     if (root_.at_pointer(pointer).get(items) || items.size() == 0)
@@ -75,6 +83,13 @@ json::Text runs_json(const RunCosts& runs) {
   });
 }
 
+json::Text transpose_json(const TransposeCosts& costs) {
+  return json::object({{"piece", json::number(costs.piece)},
+                       {"read_ps", json::number(costs.read_ps)},
+                       {"write_ps", json::number(costs.write_ps)},
+                       {"matrix_ps", json::number(costs.matrix_ps)}});
+}
+
 }  // namespace
 
 Profile parse_profile(std::string_view json, std::string_view file) {
@@ -89,10 +104,8 @@ Profile parse_profile(std::string_view json, std::string_view file) {
   profile.runtime = reader.string("/runtime");
   profile.moves.margin_ps = reader.number("/margin_ps", 0);
   profile.moves.call_ps = reader.number("/call_ps", 0);
-  profile.moves.piece = reader.number("/transpose/piece", 1);
-  profile.moves.read_ps = reader.number("/transpose/read_ps", 0);
-  profile.moves.write_ps = reader.number("/transpose/write_ps", 0);
-  profile.moves.matrix_ps = reader.number("/transpose/matrix_ps", 0);
+  profile.moves.transpose = reader.transpose("/transpose");
+  profile.moves.transpose_bytes = reader.transpose("/transpose_bytes");
   profile.moves.permute = reader.runs("/run_ps/permute");
   profile.moves.slice = reader.runs("/run_ps/slice");
   profile.moves.concat = reader.runs("/run_ps/concat");
@@ -100,6 +113,10 @@ Profile parse_profile(std::string_view json, std::string_view file) {
   profile.products.pointwise_fs = reader.number("/multiply_add_fs/pointwise", 0);
   profile.products.depthwise_fs = reader.number("/multiply_add_fs/depthwise", 0);
   profile.products.grouped_fs = reader.number("/multiply_add_fs/grouped", 0);
+  profile.products.integer_depthwise9_fs = reader.number("/multiply_add_fs/integer_depthwise9", 0);
+  profile.products.integer_depthwise25_fs =
+      reader.number("/multiply_add_fs/integer_depthwise25", 0);
+  profile.products.convert_fs = reader.number("/convert_fs", 0);
   return profile;
 }
 
@@ -117,10 +134,8 @@ std::string to_json(const Profile& profile) {
                        {"runtime", json::string(profile.runtime)},
                        {"margin_ps", json::number(moves.margin_ps)},
                        {"call_ps", json::number(moves.call_ps)},
-                       {"transpose", json::object({{"piece", json::number(moves.piece)},
-                                                   {"read_ps", json::number(moves.read_ps)},
-                                                   {"write_ps", json::number(moves.write_ps)},
-                                                   {"matrix_ps", json::number(moves.matrix_ps)}})},
+                       {"transpose", transpose_json(moves.transpose)},
+                       {"transpose_bytes", transpose_json(moves.transpose_bytes)},
                        {"run_ps", json::object({{"permute", runs_json(moves.permute)},
                                                 {"slice", runs_json(moves.slice)},
                                                 {"concat", runs_json(moves.concat)}})},
@@ -128,7 +143,12 @@ std::string to_json(const Profile& profile) {
                         json::object({{"window", json::number(profile.products.window_fs)},
                                       {"pointwise", json::number(profile.products.pointwise_fs)},
                                       {"depthwise", json::number(profile.products.depthwise_fs)},
-                                      {"grouped", json::number(profile.products.grouped_fs)}})}}) +
+                                      {"grouped", json::number(profile.products.grouped_fs)},
+                                      {"integer_depthwise9",
+                                       json::number(profile.products.integer_depthwise9_fs)},
+                                      {"integer_depthwise25",
+                                       json::number(profile.products.integer_depthwise25_fs)}})},
+                       {"convert_fs", json::number(profile.products.convert_fs)}}) +
          "\n";
 }
 
