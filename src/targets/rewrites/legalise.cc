@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "ir/evaluate.h"
 #include "ir/tensor.h"
 #include "targets/rewrites/quantised.h"
@@ -106,8 +107,15 @@ bool make_empty_values_constant(Graph& graph) {
 bool legalise(Graph& graph, std::string (*refusal)(const Node& node), std::span<const Rule> rules) {
   bool changed = make_empty_values_constant(graph);
   // What a rule builds stands before the node and is looked at once the node itself is done, so
-  // that a rewrite may use ops that need rewriting in turn.
+  // that a rewrite may use ops that need rewriting in turn; but not for ever.
+  constexpr int kMostRewrites = 10'000;
+  int rewrites = 0;
+  const Node* given = graph.first();  // the next node that no rule has built
   for (Node* node = graph.first(); node != nullptr;) {
+    if (node == given) {
+      given = node->next();
+      rewrites = 0;
+    }
     if (node->is(Op::constant) || refusal(*node).empty()) {
       node = node->next();
       continue;
@@ -121,6 +129,7 @@ bool legalise(Graph& graph, std::string (*refusal)(const Node& node), std::span<
       continue;
     }
     changed = true;
+    LAYLINE_ASSERT(++rewrites <= kMostRewrites, "the rules for {} have no end", name(node->op()));
     graph.replace_all_uses(node->result(), replacement);
     graph.erase(node);
     node = previous ? previous->next() : graph.first();

@@ -85,12 +85,14 @@ std::optional<int64_t> whole_exponent(const Node& node) {
   return static_cast<int64_t>(*exponent);
 }
 
-/// POW has no negative bases; whole exponents take them.
+/// POW has no negative bases; whole exponents take them. What stands in its place is a power too,
+/// which is refused again if it is the dtype that has none.
 Value* power(const Builder& build, const Node& node) {
   const std::optional<int64_t> exponent = whole_exponent(node);
-  if (!exponent || !is_float(node.result()->dtype())) return nullptr;
-  const Formula f(build, node);
   Value* x = node.operand(0);
+  const bool has_magnitude = x->def() != nullptr && x->def()->is(Op::abs);
+  if (!exponent || !is_float(node.result()->dtype()) || has_magnitude) return nullptr;
+  const Formula f(build, node);
   if (*exponent == 2) return f.mul(x, x);
   Value* magnitude = build.binary(Op::pow, f.apply(Op::abs, x), node.operand(1));
   if (*exponent % 2 == 0) return magnitude;
