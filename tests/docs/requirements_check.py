@@ -1,4 +1,5 @@
-"""Every test that docs/upstream.md names exists: a requirement without its test is not met."""
+"""Every test that docs/upstream.md and docs/testing.md name exists: a demand without its test is not
+met."""
 
 import pathlib
 import re
@@ -46,6 +47,9 @@ def main():
                 missing.append(f"{row}: {name}")
         elif name not in defined:
             missing.append(f"{row}: {name}")
+    for name in re.findall(r"`([A-Z]\w+\.[A-Z]\w+)`", (root / "docs" / "testing.md").read_text()):
+        if name not in defined:
+            missing.append(f"docs/testing.md: {name}")
     wanted = {f"A{i}" for i in range(1, 6)} | {f"B{i}" for i in range(1, 12)}
     wanted |= {f"C{i}" for i in range(1, 9)} | {f"D{i}" for i in range(1, 10)}
     missing += [f"{row}: no row" for row in sorted(wanted - rows)]
