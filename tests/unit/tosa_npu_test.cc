@@ -285,5 +285,26 @@ TEST(TosaNpu, AFormOfATransposeMovesTheSame) {
   EXPECT_FALSE(npu_transpose(Relayout::permute({3, 65537}, std::vector<int>{1, 0}), 1, u55()));
 }
 
+TEST(TosaNpu, LongRowsAreTransposedInShortOnesOnU85) {
+  const auto form = [](const Shape& shape, const std::vector<int>& perm, size_t bytes,
+                       const Accelerator& accelerator) {
+    return static_dims(npu_transpose(Relayout::permute(shape, perm), bytes, accelerator)->dims);
+  };
+  using Sizes = std::vector<int64_t>;
+  const std::vector<int> in = {0, 2, 3, 1}, out = {0, 3, 1, 2};
+  EXPECT_EQ(form({1, 3, 224, 224}, in, 1, u85()), (Sizes{3, 784, 64}));
+  EXPECT_EQ(form({1, 3, 224, 224}, in, 1, find_accelerator("ethos-u85-128")), (Sizes{3, 1568, 32}));
+  EXPECT_EQ(form({1, 16, 56, 56}, in, 1, u85()), (Sizes{16, 98, 32}));
+  EXPECT_EQ(form({1, 16, 56, 56}, in, 2, u85()), (Sizes{1, 16, 56, 56}));
+  EXPECT_EQ(form({1, 3, 32, 32}, in, 1, u85()), (Sizes{1, 3, 32, 32}));
+  EXPECT_EQ(form({2, 3, 224, 224}, in, 1, u85()), (Sizes{2, 3, 224, 224}));
+  EXPECT_EQ(form({1, 3, 150, 150}, in, 1, u85()), (Sizes{1, 3, 150, 150}));
+  EXPECT_EQ(form({3, 22500}, {1, 0}, 1, u85()), (Sizes{3, 150, 150}));
+  EXPECT_EQ(form({1, 7, 7, 512}, out, 1, u85()), (Sizes{49, 16, 32}));
+  EXPECT_EQ(form({1, 14, 14, 192}, out, 1, u85()), (Sizes{196, 192}));
+  EXPECT_EQ(form({1, 56, 56, 16}, out, 1, u85()), (Sizes{1, 56, 56, 16}));
+  EXPECT_EQ(form({1, 3, 224, 224}, in, 1, u65()), (Sizes{1, 3, 224, 224}));
+}
+
 }  // namespace
 }  // namespace layline::tosa

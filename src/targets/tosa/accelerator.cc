@@ -12,12 +12,12 @@ namespace layline::tosa {
 namespace {
 
 constexpr Accelerator kAccelerators[] = {
-    {"ethos-u55-32", false, true},   {"ethos-u55-64", false, true},
-    {"ethos-u55-128", false, true},  {"ethos-u55-256", false, true},
-    {"ethos-u65-256", false, false}, {"ethos-u65-512", false, false},
-    {"ethos-u85-128", true, false},  {"ethos-u85-256", true, false},
-    {"ethos-u85-512", true, false},  {"ethos-u85-1024", true, false},
-    {"ethos-u85-2048", true, false},
+    {"ethos-u55-32", false, true, 0},    {"ethos-u55-64", false, true, 0},
+    {"ethos-u55-128", false, true, 0},   {"ethos-u55-256", false, true, 0},
+    {"ethos-u65-256", false, false, 0},  {"ethos-u65-512", false, false, 0},
+    {"ethos-u85-128", true, false, 32},  {"ethos-u85-256", true, false, 64},
+    {"ethos-u85-512", true, false, 64},  {"ethos-u85-1024", true, false, 64},
+    {"ethos-u85-2048", true, false, 64},
 };
 
 }  // namespace

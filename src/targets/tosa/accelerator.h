@@ -15,6 +15,9 @@ struct Accelerator {
   /// Whether a TRANSPOSE of the fewest axes takes the fewest cycles, as Vela counts them; elsewhere
   /// those of the operand take fewer.
   bool merges_axes;
+  /// Of a TRANSPOSE of long rows of bytes to columns, the length of the parts of rows that Vela's
+  /// cycles are the least for; 0 where whole rows are as good.
+  int64_t rows;
 };
 
 /// UserError with the list of all if there is none of this name.

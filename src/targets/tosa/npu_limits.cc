@@ -143,7 +143,7 @@ std::string large_transpose(const Use& use) {
   std::vector<int64_t> sizes;
   for (int32_t size : use.shape())
     if (size != 1) sizes.push_back(size);
-  return can_transpose(sizes, byte_size(use.type()), Accelerator{"", false, false})
+  return can_transpose(sizes, byte_size(use.type()), Accelerator{"", false, false, 0})
              ? ""
              : fmt::format("a transpose of [{}]", fmt::join(use.shape(), ","));
 }
