@@ -72,10 +72,8 @@ coverage: setup tosa-venv ## which lines of src/ the tests reach: build-coverage
 debug: setup build-debug/build.ninja ## an unoptimised build with debug information, in build-debug
 	cmake --build build-debug -j $(JOBS)
 
-bench: build ## measure the zoo (or MODELS="NAME...") into docs/benchmarks.md
+bench: build ## layline, ExecuTorch, ONNX Runtime, OpenVINO, LiteRT and MNN on the zoo (or MODELS="NAME..."), into docs/benchmarks.md
 	scripts/bench $(MODELS)
-
-bench-peers: build ## layline beside ONNX Runtime, OpenVINO, LiteRT and MNN (or MODELS="NAME...")
 	scripts/bench-peers $(if $(MODELS),--models $(MODELS))
 
 docs: build ## rewrite docs/ops.md, docs/cli.md and the manual page from the compiler

@@ -1,5 +1,5 @@
 """What the models of zoo/ must become. One row for each; scripts/zoo-check checks them, and
-scripts/bench puts the transformers and hybrids into a table of their own.
+scripts/bench measures them, the transformers and hybrids in a table of their own.
 
 Convolutional networks have no row: one delegate, no portable operator, torch's outputs within 1e-5
 of the largest.
@@ -57,6 +57,20 @@ TRANSFORMERS = {
     "yolos_tiny": transformer(),
 }
 
+
+# What `make bench` measures besides them.
+CNNS = [
+    "densenet121", "efficientnet_b0", "mobilenet_v2", "mobilenet_v3_small", "resnet18", "resnet50",
+    "shufflenet_v2_x1_0", "squeezenet1_1",
+]  # fmt: skip
+QUANTISED = [
+    "bert_tiny.int8", "bert_tiny.w8a8", "convnext_tiny.int8", "convnext_tiny.w8a8",
+    "deit_tiny_patch16_224.int8", "deit_tiny_patch16_224.w8a8", "detr_resnet50.int8",
+    "detr_resnet50.w8a8", "efficientnet_b0.int8", "efficientnet_b0.w8a8", "llama_tiny.int4",
+    "mobilenet_v2.int8", "mobilenet_v2.w8a8", "mobilenet_v3_small.int8", "mobilenet_v3_small.w8a8",
+    "mobilevit_xs.int8", "mobilevit_xs.w8a8", "resnet18.int8", "resnet18.w8a8", "resnet50.int8",
+    "resnet50.w8a8", "shufflenet_v2_x1_0.int8", "shufflenet_v2_x1_0.w8a8",
+]  # fmt: skip
 
 # XNNPACK's reshape takes one dynamic dim. Where the batch and the sequence meet in a view, as around
 # the heads of each layer, a portable kernel makes it, between two delegates.

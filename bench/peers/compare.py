@@ -25,7 +25,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from importlib.metadata import version
 from pathlib import Path
 
@@ -34,6 +33,7 @@ import numpy as np
 import runtimes
 import tables
 from generated_section import write_section
+from progress import Progress
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ZOO = ROOT / "zoo"
@@ -270,31 +270,6 @@ def measure(name, threads, arguments, scratch, progress):
     return entry | {"ratios": tables.ratios(entry)}
 
 
-class Progress:
-    """A bar with an estimate of what is left; on a terminal it moves, elsewhere it is a line a step."""
-
-    WIDTH = 24
-
-    def __init__(self, count):
-        self.count, self.done, self.started = count, 0, time.monotonic()
-
-    def show(self, part, text, end=None):
-        done = self.done + part
-        moves = sys.stderr.isatty()
-        if end is None and not moves:
-            return
-        left = (time.monotonic() - self.started) / done * (self.count - done) if done else None
-        estimate = "" if left is None else f", about {max(1, round(left / 60))} min left"
-        full = round(self.WIDTH * done / self.count)
-        bar = "#" * full + "." * (self.WIDTH - full)
-        line = f"[{bar}] {text}{estimate}"
-        print(f"\r{line}\033[K" if moves else line, end=end or "", file=sys.stderr, flush=True)
-
-    def step(self, text):
-        self.done += 1
-        self.show(0, text, "\n")
-
-
 def convert_all(names):
     wanted = [(in_floats(name), "onnx") for name in names]
     wanted += [(name, form) for name in names for form in converters(name)]
@@ -314,11 +289,14 @@ def main():
     parser.add_argument("--convert", action="store_true", help="convert the models and stop")
     parser.add_argument("--models", nargs="+", default=MODELS, metavar="NAME")
     arguments = parser.parse_args()
-    names = arguments.models
+    # The others have no network whose scales are chosen at run time.
+    names = [name for name in arguments.models if "." not in name or is_int8(name)]
+    if not names:
+        return
     needed = dict.fromkeys(file for name in names for file in (name, in_floats(name)))
     missing = [name for name in needed if not (ZOO / f"{name}.pt2").exists()]
     if missing:
-        sys.exit(f"bench-peers: not in zoo/; run: scripts/zoo {' '.join(missing)}")
+        subprocess.run([ROOT / "scripts" / "zoo", *missing], check=True)
     CONVERTED.mkdir(exist_ok=True)
     convert_all(names)
     if arguments.convert:
