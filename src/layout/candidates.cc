@@ -61,19 +61,22 @@ class Candidates::Finder {
   const PlacementProblem& problem() const { return problem_; }
   PlacementProblem take() { return std::move(problem_); }
 
-  /// What is new at one op is offered to its neighbours, so that they hold it in the same shape.
+  /// What is new at its neighbours is offered to the op first, so that it holds it in the same
+  /// shape. Nothing spreads further: whoever takes part in the proof is completed in its turn.
   bool complete(int node) {
     PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
     if (placed.complete) return true;
     if (digits_.empty()) digits_ = find_digits(problem_);
-    auto missing = missing_orders(placed);
-    if (!missing) return false;
     completing_ = true;
-    for (const LoopOrder& order : *missing) add_order(node, order);
-    placed.complete = true;
-    spread();
+    offer_neighbours(node);
+    auto missing = missing_orders(placed);
+    if (missing) {
+      for (const LoopOrder& order : *missing) add_order(node, order);
+      placed.complete = true;
+    }
+    pending_.clear();
     completing_ = false;
-    return true;
+    return placed.complete;
   }
 
  private:
@@ -290,14 +293,32 @@ class Candidates::Finder {
     const int producer = problem_.values[static_cast<size_t>(value)].producer;
     if (producer >= 0 && !relayout.is_view()) offer(producer, kResultPort, relayout);
     const size_t readers = problem_.values[static_cast<size_t>(value)].readers.size();
-    for (size_t i = 0; i < readers; ++i) {
-      const auto& reader = problem_.values[static_cast<size_t>(value)].readers[i];
-      if (reader.node < 0 || reader.from_root.moves_like(relayout)) continue;
-      const int node = reader.node, operand = reader.operand;
-      if (reader.from_root.is_identity())
-        offer(node, operand, relayout);
-      else if (auto moved = reader.from_root.inverse().then(relayout))
-        offer(node, operand, *moved);
+    for (size_t i = 0; i < readers; ++i) offer_reader(value, i, relayout);
+  }
+
+  void offer_reader(int value, size_t place, const Relayout& relayout) {
+    const auto& reader = problem_.values[static_cast<size_t>(value)].readers[place];
+    if (reader.node < 0 || reader.from_root.moves_like(relayout)) return;
+    const int node = reader.node, operand = reader.operand;
+    if (reader.from_root.is_identity())
+      offer(node, operand, relayout);
+    else if (auto moved = reader.from_root.inverse().then(relayout))
+      offer(node, operand, *moved);
+  }
+
+  /// Lets an op try all forms of its values.
+  void offer_neighbours(int node) {
+    const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
+    for (size_t f = 0; f < value_at(node, kResultPort).forms.size(); ++f) {
+      const Relayout form = value_at(node, kResultPort).forms[f];
+      if (!form.is_view()) offer(node, kResultPort, form);
+    }
+    for (size_t i = 0; i < placed.operands.size(); ++i) {
+      if (placed.operands[i] < 0) continue;
+      for (size_t f = 0; f < value_at(node, static_cast<int>(i)).forms.size(); ++f) {
+        const Relayout form = value_at(node, static_cast<int>(i)).forms[f];
+        offer_reader(placed.operands[i], static_cast<size_t>(placed.readers[i]), form);
+      }
     }
   }
 

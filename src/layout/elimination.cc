@@ -1,6 +1,7 @@
 #include "layout/elimination.h"
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
 #include <queue>
 
@@ -9,47 +10,60 @@
 namespace layline {
 namespace {
 
+/// How far apart the entries of a factor's table are for two neighbouring choices of a variable; 0
+/// if the factor does not depend on it.
+size_t stride_of(const std::vector<int>& domain, const Factor& factor, int variable) {
+  size_t stride = 1;
+  for (size_t i = factor.scope.size(); i-- > 0;) {
+    if (factor.scope[i] == variable) return stride;
+    stride *= static_cast<size_t>(domain[static_cast<size_t>(factor.scope[i])]);
+  }
+  return 0;
+}
+
 /// Steps through all choices of a list of variables, the last fastest, and keeps track of where
-/// that is in the tables of factors over subsets of them.
+/// that is in the tables of factors, at the first choice of all other variables.
 class Walk {
  public:
-  Walk(const std::vector<int>& domain, std::vector<int> scope,
+  Walk(const std::vector<int>& domain, const std::vector<int>& scope,
        const std::vector<const Factor*>& factors)
-      : scope_(std::move(scope)), choice_(scope_.size(), 0), position_(factors.size(), 0) {
-    for (int variable : scope_) sizes_.push_back(domain[static_cast<size_t>(variable)]);
-    for (const Factor* factor : factors) {
-      std::vector<size_t> strides(scope_.size(), 0);
-      size_t stride = 1;
-      for (size_t i = factor->scope.size(); i-- > 0;) {
-        const auto place = std::ranges::find(scope_, factor->scope[i]) - scope_.begin();
-        strides[static_cast<size_t>(place)] = stride;
-        stride *= static_cast<size_t>(domain[static_cast<size_t>(factor->scope[i])]);
-      }
-      strides_.push_back(std::move(strides));
+      : choice_(scope.size(), 0), position_(factors.size(), 0), strides_(scope.size()) {
+    for (size_t i = 0; i < scope.size(); ++i) {
+      sizes_.push_back(domain[static_cast<size_t>(scope[i])]);
+      for (size_t f = 0; f < factors.size(); ++f)
+        if (const size_t stride = stride_of(domain, *factors[f], scope[i]); stride > 0)
+          strides_[i].push_back({f, stride});
     }
   }
 
   const std::vector<size_t>& position() const { return position_; }
   const std::vector<int>& choice() const { return choice_; }
+  /// How many of the first variables the last step left alone; none before the first step.
+  size_t unchanged() const { return unchanged_; }
 
   bool next() {
-    for (size_t i = scope_.size(); i-- > 0;) {
-      ++choice_[i];
-      for (size_t f = 0; f < position_.size(); ++f) position_[f] += strides_[f][i];
-      if (choice_[i] < sizes_[i]) return true;
-      for (size_t f = 0; f < position_.size(); ++f)
-        position_[f] -= strides_[f][i] * static_cast<size_t>(sizes_[i]);
+    for (size_t i = sizes_.size(); i-- > 0;) {
+      if (++choice_[i] < sizes_[i]) {
+        for (auto [factor, stride] : strides_[i]) position_[factor] += stride;
+        unchanged_ = i;
+        return true;
+      }
       choice_[i] = 0;
+      for (auto [factor, stride] : strides_[i])
+        position_[factor] -= stride * static_cast<size_t>(sizes_[i] - 1);
     }
     return false;
   }
 
  private:
-  std::vector<int> scope_;
+  struct Step {
+    size_t factor, stride;
+  };
   std::vector<int> sizes_;
   std::vector<int> choice_;
   std::vector<size_t> position_;
-  std::vector<std::vector<size_t>> strides_;
+  std::vector<std::vector<Step>> strides_;  // for each variable, of the factors that depend on it
+  size_t unchanged_ = 0;
 };
 
 size_t entries(const std::vector<int>& domain, const std::vector<int>& scope, size_t limit) {
@@ -72,11 +86,13 @@ class Elimination {
   Elimination(const Energy& energy, size_t most_entries)
       : domain_(energy.domain),
         limit_(most_entries),
-        factors_(energy.factors.begin(), energy.factors.end()),
         of_variable_(domain_.size()),
         neighbours_(domain_.size()),
         buckets_(domain_.size()) {
-    for (size_t f = 0; f < factors_.size(); ++f) attach(static_cast<int>(f));
+    for (const Factor& factor : energy.factors) {
+      factors_.push_back(&factor);
+      attach(static_cast<int>(factors_.size()) - 1);
+    }
   }
 
   Minimum run(const Energy& energy) {
@@ -108,7 +124,7 @@ class Elimination {
 
  private:
   void attach(int index) {
-    const Factor& factor = factors_[static_cast<size_t>(index)];
+    const Factor& factor = *factors_[static_cast<size_t>(index)];
     if (factor.scope.empty()) {
       constant_ += factor.table[0];
       return;
@@ -137,7 +153,7 @@ class Elimination {
     for (int f : buckets_[v]) {
       bool placed = false;
       for (size_t g = 0; g < groups.size() && !placed; ++g) {
-        std::vector<int> scope = joined(scopes[g], factors_[static_cast<size_t>(f)].scope);
+        std::vector<int> scope = joined(scopes[g], factors_[static_cast<size_t>(f)]->scope);
         if (entries(domain_, scope, limit_) > limit_) continue;
         groups[g].push_back(f);
         scopes[g] = std::move(scope);
@@ -145,7 +161,7 @@ class Elimination {
       }
       if (placed) continue;
       groups.push_back({f});
-      scopes.push_back(joined({variable}, factors_[static_cast<size_t>(f)].scope));
+      scopes.push_back(joined({variable}, factors_[static_cast<size_t>(f)]->scope));
     }
     for (size_t g = 0; g < groups.size(); ++g) minimise_out(variable, groups[g], scopes[g]);
     neighbours_[v].clear();
@@ -154,26 +170,38 @@ class Elimination {
   /// Adds the minimum over `variable` of the sum of some factors, as a new factor.
   void minimise_out(int variable, const std::vector<int>& group, std::vector<int> scope) {
     std::erase(scope, variable);
-    std::vector<int> all = scope;
-    all.push_back(variable);
+    const auto choices = static_cast<size_t>(domain_[static_cast<size_t>(variable)]);
     std::vector<const Factor*> parts;
-    for (int f : group) parts.push_back(&factors_[static_cast<size_t>(f)]);
-    Factor result{std::move(scope), {}};
-    const int choices = domain_[static_cast<size_t>(variable)];
-    Walk walk(domain_, all, parts);
-    int k = 0;
-    Cost best;
+    for (int f : group) parts.push_back(factors_[static_cast<size_t>(f)]);
+    // A part is added where the last of its variables is chosen, and not again while only further
+    // ones change.
+    struct Part {
+      size_t index, stride;
+    };
+    std::vector<std::vector<Part>> added(std::max<size_t>(scope.size(), 1));
+    for (size_t i = 0; i < parts.size(); ++i) {
+      size_t last = added.size() - 1;
+      while (last > 0 && stride_of(domain_, *parts[i], scope[last]) == 0) --last;
+      added[last].push_back({i, stride_of(domain_, *parts[i], variable)});
+    }
+    std::vector<Cost> sums((added.size() + 1) * choices);  // none, and up to each variable
+    std::vector<Cost> table;
+    table.reserve(entries(domain_, scope, limit_));
+    Walk walk(domain_, scope, parts);
     do {
-      Cost sum;
-      for (size_t i = 0; i < parts.size(); ++i) sum += parts[i]->table[walk.position()[i]];
-      ++work_;
-      best = k == 0 ? sum : std::min(best, sum);
-      if (++k == choices) {
-        result.table.push_back(best);
-        k = 0;
+      for (size_t i = walk.unchanged(); i < added.size(); ++i) {
+        const Cost* before = &sums[i * choices];
+        Cost* sum = &sums[(i + 1) * choices];
+        for (size_t k = 0; k < choices; ++k) {
+          sum[k] = before[k];
+          for (const Part& part : added[i])
+            sum[k] += parts[part.index]->table[walk.position()[part.index] + k * part.stride];
+        }
       }
+      table.push_back(*std::min_element(&sums[added.size() * choices], sums.data() + sums.size()));
     } while (walk.next());
-    factors_.push_back(std::move(result));
+    work_ += table.size() * choices;
+    factors_.push_back(&made_.emplace_back(Factor{std::move(scope), std::move(table)}));
     attach(static_cast<int>(factors_.size()) - 1);
   }
 
@@ -186,7 +214,7 @@ class Elimination {
       choice[v] = k;
       Cost sum;
       for (int f : buckets_[v]) {
-        const Factor& factor = factors_[static_cast<size_t>(f)];
+        const Factor& factor = *factors_[static_cast<size_t>(f)];
         size_t position = 0;
         for (int other : factor.scope)
           position = position * static_cast<size_t>(domain_[static_cast<size_t>(other)]) +
@@ -203,7 +231,8 @@ class Elimination {
 
   const std::vector<int>& domain_;
   size_t limit_;
-  std::vector<Factor> factors_;
+  std::vector<const Factor*> factors_;  // those that were given, then those that were made
+  std::deque<Factor> made_;
   std::vector<std::vector<int>> of_variable_;
   std::vector<std::vector<int>> neighbours_;
   std::vector<std::vector<int>> buckets_;

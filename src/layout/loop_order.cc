@@ -148,6 +148,12 @@ std::vector<LoopOrder> cross_shared(const Loops& loops) {
   if (!std::visit(CrossAttributes(loops), order.attributes)) return {};
   for (int i = 0; i < node.operand_count(); ++i) {
     const Shape& shape = node.operand(i)->shape();
+    // A concat of many parts that are alike: they move alike.
+    if (i > 0 && shape == node.operand(i - 1)->shape() &&
+        loops.signature.port(i) == loops.signature.port(i - 1)) {
+      order.operands.push_back(order.operands.back());
+      continue;
+    }
     // A single element broadcasts as it is, if another operand gives the result its rank.
     const bool stays = is_elementwise(node.op()) && element_count(shape).is_one() &&
                        !element_count(node.result()->shape()).is_one() &&

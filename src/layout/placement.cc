@@ -29,17 +29,16 @@ class Proof {
   }
 
   void prove_choice() {
-    inside_.assign(problem().nodes.size(), false);
-    refused_.assign(problem().nodes.size(), false);
+    state_.assign(problem().nodes.size(), State::outside);
     const Cost apart = bound_;
-    look_where_paid();
+    want_where_paid();
     for (int round = 0; round < kMostRounds; ++round) {
       bound_ = apart;
       growing_.clear();
       if (prove()) {
         choice_.cost = solver_.total(choice_.order);
         known_.clear();
-        look_where_paid();
+        want_where_paid();
         continue;
       }
       if (work_ >= kMostWork || !grow()) break;
@@ -64,25 +63,26 @@ class Proof {
  private:
   const PlacementProblem& problem() const { return candidates_.problem(); }
 
-  void look_where_paid() {
-    for (int node : solver_.paying(choice_.order)) look_at(node);
+  void want_where_paid() {
+    for (int node : solver_.paying(choice_.order)) want(node);
+  }
+
+  void want(int node) {
+    State& state = state_[static_cast<size_t>(node)];
+    if (state != State::outside) return;
+    state = State::wanted;
+    wanted_.push_back(node);
   }
 
   /// Takes an op into a part, with all its orders.
   void look_at(int node) {
-    const auto n = static_cast<size_t>(node);
-    if (inside_[n] || refused_[n]) return;
-    if (candidates_.complete(node)) {
-      inside_[n] = true;
-      looked_at_.push_back(node);
-    } else {
-      refused_[n] = true;
-    }
+    State& state = state_[static_cast<size_t>(node)];
+    if (state == State::wanted) state = candidates_.complete(node) ? State::inside : State::refused;
   }
 
   /// Takes in whatever shares a value with the parts that are to grow. False if nothing is new.
   bool grow() {
-    const size_t before = looked_at_.size();
+    const size_t before = wanted_.size();
     for (int node : growing_) {
       const PlacedNode& placed = problem().nodes[static_cast<size_t>(node)];
       std::vector<int> values = placed.operands;
@@ -90,56 +90,63 @@ class Proof {
       for (int v : values) {
         if (v < 0) continue;
         const PlacedValue& value = problem().values[static_cast<size_t>(v)];
-        if (value.producer >= 0) look_at(value.producer);
+        if (value.producer >= 0) want(value.producer);
         for (const PlacedValue::Reader& reader : value.readers)
-          if (reader.node >= 0) look_at(reader.node);
+          if (reader.node >= 0) want(reader.node);
       }
     }
-    return looked_at_.size() > before;
+    return wanted_.size() > before;
   }
 
-  /// The parts: ops that share a value belong together.
-  std::vector<std::vector<int>> parts() const {
-    DisjointSets sets(problem().nodes.size());
-    std::vector<int> first(problem().values.size(), -1);
-    auto touch = [&](int value, int node) {
-      if (value < 0) return;
-      int& known = first[static_cast<size_t>(value)];
-      if (known < 0) known = node;
-      sets.join(node, known);
-    };
-    for (int node : looked_at_) {
-      const PlacedNode& placed = problem().nodes[static_cast<size_t>(node)];
-      touch(placed.result, node);
-      for (int value : placed.operands) touch(value, node);
+  /// Ops that share a value belong together.
+  std::vector<std::vector<int>> connected(const std::vector<int>& nodes) const {
+    DisjointSets sets(nodes.size());
+    std::unordered_map<int, int> first;  // of the ops at a value
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const PlacedNode& placed = problem().nodes[static_cast<size_t>(nodes[i])];
+      auto touch = [&](int value) {
+        const auto at = static_cast<int>(i);
+        if (value >= 0) sets.join(at, first.emplace(value, at).first->second);
+      };
+      touch(placed.result);
+      for (int value : placed.operands) touch(value);
     }
-    std::vector<int> place(problem().nodes.size(), -1);
+    std::vector<int> place(nodes.size(), -1);
     std::vector<std::vector<int>> result;
-    for (int node : looked_at_) {
-      int& index = place[static_cast<size_t>(sets.find(node))];
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      int& index = place[static_cast<size_t>(sets.find(static_cast<int>(i)))];
       if (index < 0) {
         index = static_cast<int>(result.size());
         result.emplace_back();
       }
-      result[static_cast<size_t>(index)].push_back(node);
+      result[static_cast<size_t>(index)].push_back(nodes[i]);
     }
     return result;
   }
 
   /// Sums up the bound. Parts that fall short of the choice are to grow, unless something cheaper
-  /// is found there: true if so.
+  /// is found there: true if so. All orders of an op are worked out when its part has its turn, so
+  /// that nothing is done for parts that there is no work left for.
   bool prove() {
     bool improved = false;
-    for (const std::vector<int>& part : parts()) {
-      Known& known = known_[part[0]];
-      if (known.ops != part.size()) {
-        if (work_ >= kMostWork) continue;  // it costs no less than nothing
-        known = {part.size(), look_closer(part, improved)};
-      }
-      bound_ += known.cost.least;
-      if (!known.cost.reached()) growing_.insert(growing_.end(), part.begin(), part.end());
+    for (std::vector<int>& nodes : connected(wanted_)) {
+      if (work_ < kMostWork)
+        for (int node : nodes) look_at(node);
+      std::erase_if(nodes,
+                    [&](int node) { return state_[static_cast<size_t>(node)] != State::inside; });
+      for (const std::vector<int>& part : connected(nodes)) add_bound(part, improved);
     }
     return improved;
+  }
+
+  void add_bound(const std::vector<int>& part, bool& improved) {
+    Known& known = known_[part[0]];
+    if (known.ops != part.size()) {
+      if (work_ >= kMostWork) return;  // it costs no less than nothing
+      known = {part.size(), look_closer(part, improved)};
+    }
+    bound_ += known.cost.least;
+    if (!known.cost.reached()) growing_.insert(growing_.end(), part.begin(), part.end());
   }
 
   PartialCost look_closer(const std::vector<int>& part, bool& improved) {
@@ -169,8 +176,10 @@ class Proof {
   Solver solver_;
   Choice choice_;
   Cost bound_;
-  std::vector<bool> inside_, refused_;  // ops that are looked at, and that have too many orders
-  std::vector<int> looked_at_;
+  /// Of an op: not of interest, to be looked at, in a part, or out because it has too many orders.
+  enum class State : uint8_t { outside, wanted, inside, refused };
+  std::vector<State> state_;
+  std::vector<int> wanted_;  // all that are not outside, in the order in which they came
   std::vector<int> growing_;
   std::unordered_map<int, Known> known_;
   size_t work_ = 0;

@@ -29,6 +29,7 @@ struct BoundDim {
   std::vector<int> variables;
   /// The dim has size 1 whatever the variable's: it is repeated, or is what a reduction leaves.
   bool broadcast = false;
+  bool operator==(const BoundDim&) const = default;
 };
 using Binding = std::vector<BoundDim>;
 
