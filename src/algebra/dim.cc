@@ -37,8 +37,8 @@ void for_each_part(std::string_view text, char separator, Visit visit) {
 
 }  // namespace
 
-Dim::Dim(int64_t size) : coefficient_(size) {
-  if (size < 0) throw UserError("dimension {} is negative", size);
+void Dim::refuse(int64_t negative_size) {
+  throw UserError("dimension {} is negative", negative_size);
 }
 
 Dim Dim::symbol(SymbolId id) {
@@ -68,7 +68,7 @@ int64_t exact_mul(int64_t a, int64_t b) {
   throw UserError("{} * {} is too large for a size", a, b);
 }
 
-Dim operator*(Dim a, Dim b) {
+Dim Dim::multiply(Dim a, Dim b) {
   Dim result;
   if (__builtin_mul_overflow(a.coefficient_, b.coefficient_, &result.coefficient_))
     throw UserError("dimension product overflows: {} * {}", to_string(a), to_string(b));
@@ -80,8 +80,7 @@ Dim operator*(Dim a, Dim b) {
   return result;
 }
 
-std::optional<Dim> divide(Dim a, Dim b) {
-  if (b.is_zero() || a.coefficient_ % b.coefficient_ != 0) return std::nullopt;
+std::optional<Dim> Dim::divide_symbols(Dim a, Dim b) {
   if (a.is_zero()) return Dim(0);
   if (!std::ranges::includes(a.symbols(), b.symbols())) return std::nullopt;
   Dim quotient = a.coefficient_ / b.coefficient_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -26,7 +27,9 @@ class Dim {
 
   constexpr Dim() = default;  // 1, the empty product
   /// A static size; throws UserError if it is negative. Implicit: a number is a size.
-  Dim(int64_t size);
+  Dim(int64_t size) : coefficient_(size) {
+    if (size < 0) refuse(size);
+  }
   static Dim symbol(SymbolId id);
 
   bool is_static() const { return symbols_[0] == 0; }
@@ -37,24 +40,45 @@ class Dim {
   int64_t coefficient() const { return coefficient_; }
   /// Ascending; a symbol that occurs squared stands twice.
   std::span<const SymbolId> symbols() const;
+  /// Equal sizes have equal hashes.
+  size_t hash() const {
+    return static_cast<size_t>(coefficient_) ^ (std::bit_cast<uint64_t>(symbols_) << 20);
+  }
 
   /// Exact; throws UserError if the product exceeds 63 bits or kMaxSymbols. 0 * s1 is 0.
-  friend Dim operator*(Dim a, Dim b);
+  friend Dim operator*(Dim a, Dim b) {
+    Dim result;
+    if (!a.is_static() || !b.is_static() ||
+        __builtin_mul_overflow(a.coefficient_, b.coefficient_, &result.coefficient_))
+      return multiply(a, b);
+    return result;
+  }
   /// The q with q * b == a for every value of the symbols; nullopt if there is none, and for
   /// b == 0. divide(6*s1, 2) == 3*s1; divide(s1, 2) and divide(s1, s2) are nullopt.
-  friend std::optional<Dim> divide(Dim a, Dim b);
+  friend std::optional<Dim> divide(Dim a, Dim b) {
+    if (b.is_zero() || a.coefficient_ % b.coefficient_ != 0) return std::nullopt;
+    if (!a.is_static() || !b.is_static()) return divide_symbols(a, b);
+    Dim quotient;
+    quotient.coefficient_ = a.coefficient_ / b.coefficient_;
+    return quotient;
+  }
 
   friend bool operator==(const Dim&, const Dim&) = default;
   /// Some total order, for use as a key; not the order of the sizes.
   friend std::strong_ordering operator<=>(const Dim&, const Dim&) = default;
 
  private:
+  [[noreturn]] static void refuse(int64_t negative_size);
+  /// Of sizes that are not both static, or not small enough.
+  static Dim multiply(Dim a, Dim b);
+  /// If b's coefficient divides that of a.
+  static std::optional<Dim> divide_symbols(Dim a, Dim b);
+
   int64_t coefficient_ = 1;
   std::array<SymbolId, kMaxSymbols> symbols_{};  // ascending, then zeros; all zeros if static
 };
 static_assert(sizeof(Dim) == 16);
 
-Dim operator*(Dim a, Dim b);
 std::optional<Dim> divide(Dim a, Dim b);
 
 // Arithmetic on sizes that throws UserError where the result does not fit.

@@ -10,6 +10,10 @@
 namespace layline {
 namespace {
 
+size_t mixed(size_t hash, size_t value) {
+  return (hash ^ value) * 0x9E3779B97F4A7C15u + (hash >> 29);
+}
+
 bool is_permutation(std::span<const int> order) {
   std::vector<bool> seen(order.size(), false);
   for (const int index : order) {
@@ -38,7 +42,8 @@ template <typename Key>
 std::vector<int> digits_by(size_t count, Key key) {
   std::vector<int> digits(count);
   std::iota(digits.begin(), digits.end(), 0);
-  std::ranges::stable_sort(digits, {}, key);
+  // Not stable_sort, which takes memory for a handful of digits.
+  std::ranges::sort(digits, {}, [&](int digit) { return std::pair(key(digit), digit); });
   return digits;
 }
 
@@ -54,9 +59,16 @@ std::vector<int> order_between(std::span<const int> source, std::span<const int>
 
 }  // namespace
 
-Relayout::Relayout(Shape source, std::vector<Dim> factors, std::vector<int> order, Shape target)
-    : form_(std::make_shared<const Form>(
-          Form{std::move(source), std::move(factors), std::move(order), std::move(target)})) {}
+Relayout::Relayout(Shape source, std::vector<Dim> factors, std::vector<int> order, Shape target) {
+  size_t movement = 0, shapes = 0;
+  for (const Dim& factor : factors) movement = mixed(movement, factor.hash());
+  for (const int factor : order) movement = mixed(movement, static_cast<size_t>(factor));
+  for (const Dim& dim : source) shapes = mixed(shapes, dim.hash());
+  shapes = mixed(shapes, source.size());
+  for (const Dim& dim : target) shapes = mixed(shapes, dim.hash());
+  form_ = std::make_shared<const Form>(Form{movement, shapes, std::move(source), std::move(factors),
+                                            std::move(order), std::move(target)});
+}
 
 Relayout::Relayout() {
   static const Relayout scalar({}, {}, {}, {});

@@ -59,11 +59,15 @@ class Relayout {
   bool is_identity() const { return is_view() && source() == target(); }
   /// The same movement, whatever the shapes.
   bool moves_like(const Relayout& other) const {
-    return form_ == other.form_ || (factors() == other.factors() && order() == other.order());
+    return form_ == other.form_ || (form_->movement_hash == other.form_->movement_hash &&
+                                    factors() == other.factors() && order() == other.order());
   }
   friend bool operator==(const Relayout& a, const Relayout& b) {
     return a.form_ == b.form_ || *a.form_ == *b.form_;
   }
+
+  /// Equal relayouts have equal hashes.
+  size_t hash() const { return form_->movement_hash ^ form_->shapes_hash; }
 
   Relayout inverse() const;
   /// First this, then `next`, as one relayout. Requires target() == next.source().
@@ -120,6 +124,8 @@ class Relayout {
   /// Never changed once it is made, so that copies share it: a placement holds a relayout at every
   /// port of every op.
   struct Form {
+    size_t movement_hash;  // so that unequal ones are mostly told apart without looking further
+    size_t shapes_hash;
     Shape source;
     std::vector<Dim> factors;
     std::vector<int> order;

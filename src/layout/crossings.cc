@@ -10,7 +10,7 @@ size_t mixed(size_t hash, size_t value) {
 }
 
 size_t mixed(size_t hash, const std::vector<Dim>& dims) {
-  for (const Dim& dim : dims) hash = mixed(hash, static_cast<size_t>(dim.coefficient()));
+  for (const Dim& dim : dims) hash = mixed(hash, dim.hash());
   return mixed(hash, dims.size());
 }
 
@@ -41,9 +41,8 @@ Crossings::Kind Crossings::kind_of(const Node& node) {
 const std::vector<LoopOrder>& Crossings::cross(const Node& node, int port,
                                                const Relayout& relayout) {
   const Kind kind = kind_of(node);
-  size_t hash = mixed(static_cast<size_t>(kind), static_cast<size_t>(port + 1));
-  hash = mixed(mixed(hash, relayout.factors()), relayout.target());
-  for (int factor : relayout.order()) hash = mixed(hash, static_cast<size_t>(factor));
+  const size_t hash =
+      mixed(mixed(static_cast<size_t>(kind), static_cast<size_t>(port + 1)), relayout.hash());
   const auto [begin, end] = known_.equal_range(hash);
   for (auto known = begin; known != end; ++known) {
     const Crossed& crossed = known->second;

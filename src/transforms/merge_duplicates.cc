@@ -15,10 +15,7 @@ class Hash {
   size_t value() const { return state_; }
 
   void add(size_t word) { state_ = (state_ ^ word) * 0x9E3779B97F4A7C15u + (state_ >> 29); }
-  void add(const Dim& dim) {
-    add(static_cast<size_t>(dim.coefficient()));
-    for (const SymbolId symbol : dim.symbols()) add(size_t{symbol});
-  }
+  void add(const Dim& dim) { add(dim.hash()); }
   template <typename T>
   requires std::is_enum_v<T> || std::is_integral_v<T>
   void add(T number) { add(static_cast<size_t>(number)); }
@@ -32,11 +29,7 @@ class Hash {
     add(list.size());
     for (const T& element : list) add(element);
   }
-  void add(const Relayout& relayout) {
-    add(relayout.factors());
-    add(relayout.order());
-    add(relayout.target());
-  }
+  void add(const Relayout& relayout) { add(relayout.hash()); }
   void add(const Constant& constant) {
     add(constant.dtype());
     add(constant.shape());
