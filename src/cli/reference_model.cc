@@ -68,12 +68,24 @@ int status_of(const fs::path& program, const std::vector<std::string>& arguments
   return status;
 }
 
+/// What it says last, but for its warnings.
 std::string last_line(const fs::path& log) {
   std::ifstream file(log);
   std::string last;
   for (std::string line; std::getline(file, line);)
-    if (!line.empty()) last = line;
+    if (!line.empty() && !line.starts_with("WARNING:") && !line.starts_with("Graph result:"))
+      last = line;
   return last;
+}
+
+/// SCATTER may write to each element once; which ones it writes to, the inputs may say.
+void refuse(const fs::path& log) {
+  const std::string why = last_line(log);
+  if (why.find("written to more than once") != std::string::npos)
+    throw UserError(
+        "these inputs write to one element twice, which TOSA leaves open; give others with "
+        "--inputs");
+  throw InternalError(fmt::format("Arm's reference model refuses the program: {}", why));
 }
 
 }  // namespace
@@ -99,6 +111,7 @@ ReferenceModel::ReferenceModel() {
 
 std::vector<Tensor> ReferenceModel::run(const tosa::Program& program,
                                         std::span<const Tensor> inputs) const {
+  if (inputs.empty()) throw UserError("Arm's {} runs no program without inputs", kProgram);
   const ScratchFolder folder;
   {
     OutputFile file((folder.path() / "model.tosa").string());
@@ -116,26 +129,22 @@ std::vector<Tensor> ReferenceModel::run(const tosa::Program& program,
   for (size_t i = 0; i < program.outputs.size(); ++i)
     output_files.push_back(fmt::format("out{}.npy", i));
   const std::string place = folder.path().string();
-  std::vector<std::string> arguments = {
+  const std::vector<std::string> arguments = {
       "--tosa_file=model.tosa",
       "--flatbuffer_dir=" + place,
       "--output_dir=" + place,
       "--tosa_level=EIGHTK",
+      fmt::format("--ifm_name={}", fmt::join(program.inputs, ",")),
+      fmt::format("--ifm_file={}", fmt::join(input_files, ",")),
       fmt::format("--ofm_name={}", fmt::join(program.outputs, ",")),
       fmt::format("--ofm_file={}", fmt::join(output_files, ","))};
-  if (!inputs.empty()) {
-    arguments.push_back(fmt::format("--ifm_name={}", fmt::join(program.inputs, ",")));
-    arguments.push_back(fmt::format("--ifm_file={}", fmt::join(input_files, ",")));
-  }
   const fs::path log = folder.path() / "log";
   const int status = status_of(path_, arguments, log);
   std::vector<Tensor> outputs;
   for (const std::string& file : output_files) {
     // It ends with success where it does not know an output.
     const fs::path path = folder.path() / file;
-    if (status != 0 || !fs::exists(path))
-      throw InternalError(
-          fmt::format("Arm's reference model refuses the program: {}", last_line(log)));
+    if (status != 0 || !fs::exists(path)) refuse(log);
     HostTensor host = read_tensor(path.string());
     outputs.emplace_back(TensorType{host.dtype, Shape(host.shape.begin(), host.shape.end())},
                          std::move(host.bytes));

@@ -163,6 +163,7 @@ bool quantise(Graph& graph, Node* node, PassContext& context) {
 }  // namespace
 
 bool quantise_dynamically(Graph& graph, PassContext& context) {
+  if (!context.target().quantises_dynamically) return false;
   bool changed = false;
   for (Node* node : graph)
     if (node->is(Op::linear) || node->is(Op::conv) || node->is(Op::conv_transpose))

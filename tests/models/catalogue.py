@@ -49,6 +49,33 @@ class Bits(Outputs):
         )  # fmt: skip
 
 
+NUMBERS = [0.0, -0.0, 1e-4, 0.05, -0.099, 0.1, 0.7, -1.0, 1.0, 1.5, -40.0, 88.9, -89.2, 3e4, torch.inf, -torch.inf, torch.nan]
+
+
+@case("angles", lambda: (torch.tensor(NUMBERS),))
+class Angles(Outputs):
+    """Circular and hyperbolic functions where they end, begin and are not defined."""
+
+    def outputs(x):
+        return (
+            x.asin(), x.acos(), x.atan(), x.sinh(), x.cosh(), x.asinh(), x.acosh(), x.atanh(),
+            torch.atan2(x[:, None], x), x.clamp(-1.5, 1.5).tan(),
+        )  # fmt: skip
+
+
+@case("bits_signed", lambda: (ints(3, 4), ints(3, 4, low=0, high=40), ints(3, 4, low=0, high=9), torch.rand(3, 4) < 0.5))
+class BitsSigned(Outputs):
+    """Also of counts that shift every bit out, and without unsigned numbers, which TOSA does not have."""
+
+    def outputs(a, b, count, flag):
+        short, narrow, small = a.to(torch.int32), a.to(torch.int16), a.to(torch.int8)
+        return (
+            a & b, a | b, a ^ b, ~a, a & 6, short | 5, short ^ short.flip(0), narrow & 12, small & small.flip(0), ~small,
+            a << 2, a >> 1, short << count, short >> count, short >> b.to(torch.int32), narrow >> 2, small >> 1,
+            flag & flag.flip(0), flag | flag.flip(1), flag ^ True, ~flag,
+        )  # fmt: skip
+
+
 @case("sorting", lambda: (torch.randn(3, 5, 4), torch.randperm(24).reshape(4, 6)))
 class Sorting(Outputs):
     def outputs(x, n):

@@ -118,8 +118,8 @@ TEST(TosaQuantised, AFunctionOf16BitsIsATableOf513EntriesAndARescale) {
     input "x" %x : f32[1,4]
     %q = quantize(%x) { quantisation = i16 in [-32767,32767] scale f32[] (0.00025) zero i32[] (0) }
     %d = dequantize(%q)
-    %e = exp(%d)
-    %r = quantize(%e) { quantisation = i16 in [-32767,32767] scale f32[] (0.0001) zero i32[] (0) }
+    %e = sigmoid(%d)
+    %r = quantize(%e) { quantisation = i16 in [-32767,32767] scale f32[] (0.00003) zero i32[] (0) }
     %y = dequantize(%r)
     output "y" %y
   })",
@@ -132,15 +132,13 @@ TEST(TosaQuantised, AFunctionOf16BitsIsATableOf513EntriesAndARescale) {
   const double scale = factor(program, rescale(program, 0));
   double most = 0;
   for (int64_t integer = -32767; integer <= 32767; ++integer) {
-    const double wanted =
-        std::min(std::exp(0.00025 * static_cast<double>(integer)) / 0.0001, 32767.0);
-    const double found = std::min(
-        std::floor(static_cast<double>(read_table(bytes, integer)) * scale + 0.5), 32767.0);
+    const double wanted = 1 / (1 + std::exp(-0.00025 * static_cast<double>(integer))) / 0.00003;
+    const double found = std::floor(static_cast<double>(read_table(bytes, integer)) * scale + 0.5);
     most = std::max(most, std::abs(found - wanted));
   }
-  // Lines of 128 steps are off by h^2 f'' / 8, half of it when the entries are lowered: 2.1 here at
-  // the largest result, the entry and the result are rounded.
-  EXPECT_LT(most, 3.2);
+  // Lines of 128 steps are off by h^2 f'' / 8, half of it when the entries are lowered: 0.2 here;
+  // the entry and the result are rounded.
+  EXPECT_LT(most, 1.2);
 }
 
 /// What the tables of a function give for an operand, as the program adds them up.
@@ -153,36 +151,64 @@ double looked_up(const std::vector<TableLevel>& levels, int64_t integer) {
   return sum;
 }
 
-TEST(TosaLongTable, WhatCurvesNear0HasFinerTablesThere) {
-  const auto inverse_root = [](double x) { return 2e5 / std::sqrt(x); };
-  const Curve curve = [&](const std::vector<double>& operands) {
+Curve curve_of(double (*function)(double)) {
+  return [=](const std::vector<double>& operands) {
     std::vector<double> values;
-    for (double x : operands) values.push_back(inverse_root(x));
+    for (double x : operands) values.push_back(function(x));
     return values;
   };
-  const std::vector<TableLevel> levels = long_tables(curve, -32767, 32767);
+}
+
+constexpr double kLargest = 32767;
+
+/// By how much the tables are off at most, among operands from `first` on.
+double most_off(const std::vector<TableLevel>& levels, double (*function)(double), int64_t first) {
+  double most = 0;
+  for (int64_t x = first; x <= 32767; ++x) {
+    const double wanted = std::clamp(function(static_cast<double>(x)), -kLargest, kLargest);
+    const double found = std::clamp(looked_up(levels, x), -kLargest, kLargest);
+    most = std::max(most, std::abs(found - wanted));
+  }
+  return most;
+}
+
+TEST(TosaLongTable, WhatCurvesNear0HasFinerTablesThere) {
+  const auto inverse_root = [](double x) { return 2e5 / std::sqrt(x); };
+  const std::vector<TableLevel> levels = long_tables(curve_of(inverse_root), -kLargest, kLargest);
   ASSERT_EQ(levels.size(), 3u);
   EXPECT_EQ(levels[0].shift, 0);
-  double most = 0;
-  for (int64_t x = 0; x <= 32767; ++x) {
-    const double wanted = std::min(inverse_root(static_cast<double>(x)), 32767.0);
-    most = std::max(most, std::abs(looked_up(levels, x) - wanted));
-  }
-  EXPECT_LT(most, 1.5);  // one table of lines of 128 steps is off by thousands
+  EXPECT_LT(most_off(levels, inverse_root, 0), 1.5);  // one table is off by thousands
   for (int64_t x = -32768; x < 0; ++x) ASSERT_LT(std::abs(looked_up(levels, x)), 0.6) << x;
 }
 
-TEST(TosaLongTable, OneTableIsEnoughForWhatHardlyCurvesOrCurvesElsewhere) {
+/// Lines of 128 steps would be off by 4 units at the largest results.
+TEST(TosaLongTable, AnExponentialHasATableForTheOperandsWhoseResultsFit) {
+  const auto exponential = [](double x) { return std::exp(x / 4096) * 4096; };
+  const std::vector<TableLevel> levels = long_tables(curve_of(exponential), -kLargest, kLargest);
+  ASSERT_EQ(levels.size(), 2u);
+  EXPECT_LT(most_off(levels, exponential, -32768), 0.7);
+}
+
+/// TABLE takes steps of 16 bits between entries; from the least result to the greatest is more.
+TEST(TosaLongTable, AStepOfMoreThan16BitsIsSharedByTwoTables) {
+  const auto reciprocal = [](double x) { return 1e7 / x; };
+  const std::vector<TableLevel> levels = long_tables(curve_of(reciprocal), -kLargest, kLargest);
+  for (const TableLevel& level : levels) {
+    const layline::Tensor entries = layline::tensor_of(level.table);
+    for (int64_t i = 1; i < entries.count(); ++i)
+      ASSERT_LE(std::abs(entries.get_int(i) - entries.get_int(i - 1)), 32767) << i;
+  }
+  EXPECT_LT(most_off(levels, reciprocal, 1), 1.5);
+  EXPECT_EQ(looked_up(levels, 0), kLargest);
+  EXPECT_NEAR(looked_up(levels, -1), -kLargest, 1.5);
+  EXPECT_NEAR(looked_up(levels, -20000), -500, 1);
+}
+
+TEST(TosaLongTable, OneTableIsEnoughForWhatHardlyCurves) {
   const auto levels = [](double (*function)(double)) {
-    const Curve curve = [=](const std::vector<double>& operands) {
-      std::vector<double> values;
-      for (double x : operands) values.push_back(function(x / 4096) * 4096);
-      return values;
-    };
-    return long_tables(curve, -32767, 32767).size();
+    return long_tables(curve_of(function), -kLargest, kLargest).size();
   };
-  EXPECT_EQ(levels([](double x) { return 1 / (1 + std::exp(-x)); }), 1u);
-  EXPECT_EQ(levels([](double x) { return std::exp(x); }), 1u);
+  EXPECT_EQ(levels([](double x) { return 4096 / (1 + std::exp(-x / 4096)); }), 1u);
   EXPECT_EQ(levels([](double x) { return std::max(x, 0.0); }), 1u);
 }
 
@@ -205,15 +231,16 @@ TEST(TosaQuantised, ASumOf8BitsIsTakenInTheScaleThatVelaFuses) {
   EXPECT_EQ(factor(program, rescale(program, 2)), 0x1p-20);
 }
 
-std::string pool(std::string_view attributes) {
+std::string pool(std::string_view attributes,
+                 std::string_view operand = "i8 in [-128,127] scale f32[] (0.5) zero i32[] (7)") {
   return fmt::format(R"(graph "g" {{
     input "x" %x : f32[1,4,6,2]
-    %q = quantize(%x) {{ quantisation = i8 in [-128,127] scale f32[] (0.5) zero i32[] (7) }}
+    %q = quantize(%x) {{ quantisation = {} }}
     %p = avg_pool(%q) {{ kernel = [3,3], dilation = [1,1], {} }}
     %y = dequantize(%p)
     output "y" %y
   }})",
-                     attributes);
+                     operand, attributes);
 }
 
 TEST(TosaQuantised, AnAverageIsRoundedOnce) {
@@ -238,6 +265,23 @@ TEST(TosaQuantised, AnAverageIsRoundedOnce) {
   ASSERT_EQ(divisors.count(), 4);
   EXPECT_NEAR(static_cast<double>(divisors.get_int(0)), 0x1p22 / 6, 1);
   EXPECT_NEAR(static_cast<double>(divisors.get_int(2)), 0x1p22 / 9, 1);
+}
+
+/// In a coarser scale than the operand's, too, and of 16 bits: products of 64 bits are shifted.
+TEST(TosaQuantised, APaddedAverageOf16BitsIsRoundedOnce) {
+  Report report;
+  const Program program = lowered(
+      pool("stride = [2,3], low = [1,0], high = [0,0], quantisation = i16 in [-32767,32767] scale "
+           "f32[] (0.625)",
+           "i16 in [-32767,32767] scale f32[] (0.5)"),
+      report);
+  EXPECT_EQ(operators(program), (std::vector<fb::Op>{fb::Op::DEPTHWISE_CONV2D, fb::Op::RESCALE,
+                                                     fb::Op::MUL, fb::Op::RESCALE}));
+  const auto mul = std::ranges::find(program.operators, fb::Op::MUL, &Operator::op);
+  const layline::Tensor divisors = layline::tensor_of(*tensor(program, mul->inputs[1]).data);
+  EXPECT_NEAR(static_cast<double>(divisors.get_int(0)), 0x1p30 / 6, 1);
+  EXPECT_EQ(layline::tensor_of(*tensor(program, mul->inputs[2]).data).get_int(0), 15);
+  EXPECT_NEAR(factor(program, rescale(program, 1)), 0.8 * 0x1p-15, 1e-12);
 }
 
 TEST(TosaQuantised, NumbersOf16BitsInAnotherScaleAreARescale) {

@@ -4,46 +4,24 @@
 #include <limits>
 #include <numbers>
 
+#include "ir/evaluate.h"
+#include "targets/tosa/formula.h"
 #include "transforms/rewrite.h"
 
 namespace layline::tosa {
 namespace {
 
-/// Arithmetic on one dtype, written as it reads.
-class Formula {
- public:
-  Formula(const Builder& build, const Node& node)
-      : build_(build), dtype_(node.operand(0)->dtype()) {}
-
-  Value* number(double value) const { return build_.scalar(dtype_, value); }
-  Value* add(Value* a, Value* b) const { return build_.binary(Op::add, a, b); }
-  Value* sub(Value* a, Value* b) const { return build_.binary(Op::sub, a, b); }
-  Value* mul(Value* a, Value* b) const { return build_.binary(Op::mul, a, b); }
-  Value* times(Value* a, double b) const { return mul(a, number(b)); }
-  Value* plus(Value* a, double b) const { return add(a, number(b)); }
-  Value* apply(Op op, Value* x) const { return build_.add(op, {x}); }
-  Value* is(Op comparison, Value* a, Value* b) const { return build_.binary(comparison, a, b); }
-  Value* is(Op comparison, Value* a, double b) const { return is(comparison, a, number(b)); }
-  Value* choose(Value* condition, Value* yes, Value* no) const {
-    return build_.add(Op::where, {condition, yes, no});
-  }
-  /// slope * min(x, 0) + max(x, 0)
-  Value* leaky(Value* x, Value* slope) const {
-    return add(build_.binary(Op::maximum, x, number(0)),
-               mul(build_.binary(Op::minimum, x, number(0)), slope));
-  }
-
- private:
-  const Builder& build_;
-  DType dtype_;
-};
+constexpr int kMostShift = 31;
 
 }  // namespace
-
-/// A fused clamp is not lost: the product clamps.
+/// A fused clamp is not lost: the product clamps. A reciprocal of 11 bits would be rounded once too
+/// often: halves are divided as floats.
 Value* quotient(const Builder& build, const Node& node) {
-  Value* reciprocal = build.add(Op::reciprocal, {node.operand(1)});
-  return build.add(Op::mul, {node.operand(0), reciprocal}, node.attributes());
+  const DType dtype = node.result()->dtype();
+  const DType wide = dtype == DType::f16 ? DType::f32 : dtype;
+  Value* reciprocal = build.add(Op::reciprocal, {build.convert(node.operand(1), wide)});
+  Value* a = build.convert(node.operand(0), wide);
+  return build.convert(build.add(Op::mul, {a, reciprocal}, node.attributes()), dtype);
 }
 
 /// The product with a rounded reciprocal can fall just under or over a whole number, which the rest
@@ -97,25 +75,6 @@ Value* power(const Builder& build, const Node& node) {
   Value* magnitude = build.binary(Op::pow, f.apply(Op::abs, x), node.operand(1));
   if (*exponent % 2 == 0) return magnitude;
   return f.choose(f.is(Op::less, x, 0.0), f.apply(Op::neg, magnitude), magnitude);
-}
-
-/// Abramowitz & Stegun 4.4.49 on [-1, 1], within 2e-8; pi/2 - atan(1/x) beyond.
-Value* atan(const Builder& build, const Node& node) {
-  constexpr double kCoefficients[] = {0.0028662257,  -0.0161657367, 0.0429096138,
-                                      -0.0752896400, 0.1065626393,  -0.1420889944,
-                                      0.1999355085,  -0.3333314528, 1};
-  const Formula f(build, node);
-  Value* x = node.operand(0);
-  Value* size = f.apply(Op::abs, x);
-  Value* is_large = f.is(Op::greater, size, 1.0);
-  Value* reduced = f.choose(is_large, f.apply(Op::reciprocal, size), size);
-  Value* square = f.mul(reduced, reduced);
-  Value* sum = f.number(kCoefficients[0]);
-  for (size_t i = 1; i < std::size(kCoefficients); ++i)
-    sum = f.plus(f.mul(sum, square), kCoefficients[i]);
-  Value* angle = f.mul(reduced, sum);
-  angle = f.choose(is_large, f.sub(f.number(std::numbers::pi / 2), angle), angle);
-  return f.choose(f.is(Op::less, x, 0.0), f.apply(Op::neg, angle), angle);
 }
 
 Value* prelu(const Builder& build, const Node& node) {
@@ -223,6 +182,39 @@ Value* convert_by_integers(const Builder& build, const Node& node) {
   if (x->dtype() == DType::boolean && is_float(node.result()->dtype()))
     return build.convert(build.convert(x, DType::i32), node.result()->dtype());
   return nullptr;
+}
+
+/// TOSA shifts by 0 to 31 bits. Beyond them nothing is left of the number but, to the right, its
+/// sign.
+Value* shift_in_range(const Builder& build, const Node& node) {
+  const Formula f(build, node);
+  Value* a = node.operand(0);
+  Value* count = node.operand(1);
+  if (is_shift_count(count)) return nullptr;
+  Value* most = build.scalar(count->dtype(), kMostShift);
+  Value* none = build.scalar(count->dtype(), 0);
+  Value* within = build.binary(Op::minimum, build.binary(Op::maximum, count, none), most);
+  Value* is_within = build.binary(Op::equal, count, within);
+  Value* shifted = build.binary(node.op(), a, within);
+  Value* rest = node.is(Op::left_shift) ? f.number(0) : build.binary(Op::right_shift, a, most);
+  return f.choose(is_within, shifted, rest);
+}
+
+/// A constant, or a number that is clamped so.
+bool is_shift_count(const Value* count) {
+  if (stored_constant(count)) {
+    const layline::Tensor counts = tensor_of(count);
+    for (int64_t i = 0; i < counts.count(); ++i)
+      if (counts.get_int(i) < 0 || counts.get_int(i) > kMostShift) return false;
+    return true;
+  }
+  const Node* at_most = count->def();
+  if (!at_most || !at_most->is(Op::minimum)) return false;
+  const Node* at_least = at_most->operand(0)->def();
+  const std::optional<double> most = uniform_value(at_most->operand(1));
+  if (!at_least || !at_least->is(Op::maximum) || !most || *most > kMostShift) return false;
+  const std::optional<double> least = uniform_value(at_least->operand(1));
+  return least && *least >= 0;
 }
 
 }  // namespace layline::tosa

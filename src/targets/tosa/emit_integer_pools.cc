@@ -38,11 +38,10 @@ std::vector<int32_t> window_strides(const Node& node) {
   return strides;
 }
 
-/// Whether sums fit, and the NPU has a depthwise convolution of this window. Of 16 bits, 32 are too
-/// few for divisors of each window's own.
+/// Whether sums fit, and the NPU has a depthwise convolution of this window.
 bool sums_run(const BlockBuilder& block, const Node& node) {
   constexpr int64_t kMostRows = 64, kMostArea = 4096;
-  if (window_area(node) >= 0x1p15 || (is_wide(node) && is_padded(node))) return false;
+  if (window_area(node) >= 0x1p15) return false;
   if (block.accelerator() == nullptr || block.accelerator()->is_u85) return true;
   return node.attrs<PoolAttrs>().kernel[0] <= kMostRows && window_area(node) <= kMostArea &&
          std::ranges::max(window_strides(node)) <= kNpuStride;
@@ -71,6 +70,16 @@ Constant window_divisors(const Node& node, int bits) {
   return data.relaid(Relayout::view(data.shape(), {1, shape[1], shape[2], 1}));
 }
 
+/// How sums are divided by each window's own count: MUL multiplies with 2^divisor_bits / count and
+/// drops `shift` bits of the product, which has 64. What is left is as fine as 32 bits allow: an
+/// average has 9 of them, or 16, with its sign.
+struct Quotients {
+  int divisor_bits;
+  int shift;
+};
+
+Quotients quotients_of(bool wide) { return wide ? Quotients{30, 15} : Quotients{22, 0}; }
+
 /// A depthwise convolution with ones.
 WindowSums window_sums(BlockBuilder& block, const Node& node) {
   const auto& attrs = node.attrs<PoolAttrs>();
@@ -94,13 +103,13 @@ WindowSums window_sums(BlockBuilder& block, const Node& node) {
                  wide ? fb::DType::INT48 : fb::DType::INT32, shape);
   if (wide) sums = narrowed_sums(block, node, sums, 0, shape);
   if (!is_padded(node)) return {sums, 1 / window_area(node)};
-  // As fine as 32 bits allow: an average has 9, with its sign.
-  constexpr int kBits = 31 - 9;
-  sums = block.step(node, fb::MulAttributeT{},
-                    {sums, block.constant(node, "divisors", window_divisors(node, kBits)),
-                     block.scalar(DType::i8, 0)},
-                    DType::i32, shape);
-  return {sums, std::ldexp(1, -kBits)};
+  const Quotients quotients = quotients_of(wide);
+  sums = block.step(
+      node, fb::MulAttributeT{},
+      {sums, block.constant(node, "divisors", window_divisors(node, quotients.divisor_bits)),
+       block.scalar(DType::i8, quotients.shift)},
+      DType::i32, shape);
+  return {sums, std::ldexp(1, quotients.shift - quotients.divisor_bits)};
 }
 
 }  // namespace
@@ -117,15 +126,15 @@ std::string refuse_integer_avg_pool(const Node& node) {
   return has_multipliers({ratio}) ? "" : std::string(kScales);
 }
 
-/// AVG_POOL2D averages in the scale of its operand and rounds there, which a result of a finer
-/// scale would show: sums are rounded once. Padding does not count; where it is, each window has a
-/// divisor of its own.
+/// AVG_POOL2D averages in the scale of its operand and rounds there. For a result of another scale
+/// that would be once too often: sums are rounded once. Padding does not count; where it is, each
+/// window has a divisor of its own.
 void emit_integer_avg_pool(BlockBuilder& block, const Node& node) {
   const Value* x = node.operand(0);
   const Integers own = integers_of(x);
   const Shape& shape = node.result()->shape();
   const double ratio = scale(x) / scale(node.result());
-  if (ratio > 1 && sums_run(block, node)) {
+  if (!keeps_scale(node) && sums_run(block, node)) {
     const WindowSums sums = window_sums(block, node);
     rescale_to_result(block, node, sums.tensor, kSums, {ratio * sums.scale}, shape);
     return;

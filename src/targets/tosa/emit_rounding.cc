@@ -64,7 +64,7 @@ void emit_lookup(BlockBuilder& block, const Node& node, const Lookup& lookup) {
                       shape);
     return;
   }
-  constexpr double kFraction = 0x1p-14;  // of a unit of the result, of which there are 2^16
+  constexpr double kFraction = 0x1p-13;  // of a unit; there are 2^16, and tables reach beyond
   std::string sum;
   for (const TableLevel& level : lookup.levels) {
     const std::string y =

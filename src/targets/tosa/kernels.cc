@@ -9,13 +9,15 @@
 #include "targets/tosa/elementwise_rules.h"
 #include "targets/tosa/quantised.h"
 #include "targets/tosa/resize_scale.h"
+#include "transforms/rewrite.h"
 
 namespace layline::tosa {
 namespace {
 
 using rewrites::kMostAxes;
 
-constexpr unsigned kNumber = kFloat | kInt32, kAny = kNumber | kNarrow | kBool;
+constexpr unsigned kNumber = kFloat | kInt32, kAny = kNumber | kNarrow | kBool,
+                   kBits = kInt32 | kNarrow | kBool;
 constexpr int64_t kMostKernel = 8192;  // MAX_KERNEL and MAX_STRIDE of level 8K
 
 std::string fits(const Value* value) {
@@ -47,6 +49,16 @@ std::string refuse_pow(const Node& node) {
   if (whole_exponent(node) && !(base && base->is(Op::abs)))
     return "TOSA raises what is not negative only";
   return refuse_ranks(node);
+}
+
+/// Of different numbers torch leaves it open, too, which of two that are written to one place
+/// counts.
+std::string refuse_scatter(const Node& node) {
+  return uniform_value(node.operand(2)) ? "TOSA writes to each element once" : "";
+}
+
+std::string refuse_shift(const Node& node) {
+  return is_shift_count(node.operand(1)) ? refuse_ranks(node) : "TOSA shifts by 0 to 31 bits only";
 }
 
 std::string refuse_relayout(const Node& node) {
@@ -128,6 +140,13 @@ void plain(BlockBuilder& block, const Node& node) {
   block.result(node, propagating_nan<Attribute>(), std::move(operands));
 }
 
+/// Of truth values, which are one bit each, another operator.
+template <typename Integers, typename Truths>
+void bits(BlockBuilder& block, const Node& node) {
+  node.result()->dtype() == DType::boolean ? plain<Truths>(block, node)
+                                           : plain<Integers>(block, node);
+}
+
 /// a < b is b > a.
 template <typename Attribute>
 void swapped(BlockBuilder& block, const Node& node) {
@@ -166,7 +185,7 @@ constexpr Kernel kKernels[] = {
     {Op::flip, kAny, accept, emit_flip},
     {Op::gather, kNumber | kNarrow, accept, emit_gather},
     {Op::gather_elements, kNumber | kNarrow, accept, emit_gather_elements},
-    {Op::scatter_elements, kNumber | kNarrow, accept, emit_scatter_elements},
+    {Op::scatter_elements, kNumber | kNarrow, refuse_scatter, emit_scatter_elements},
     {Op::add, kNumber, refuse_bounded_binary, plain<fb::AddAttributeT>},
     {Op::sub, kNumber, refuse_bounded_binary, plain<fb::SubAttributeT>},
     {Op::mul, kNumber, refuse_bounded_binary, mul},
@@ -183,6 +202,13 @@ constexpr Kernel kKernels[] = {
     {Op::logical_and, kBool, refuse_ranks, plain<fb::LogicalAndAttributeT>},
     {Op::logical_or, kBool, refuse_ranks, plain<fb::LogicalOrAttributeT>},
     {Op::logical_xor, kBool, refuse_ranks, plain<fb::LogicalXorAttributeT>},
+    {Op::bitwise_and, kBits, refuse_ranks,
+     bits<fb::BitwiseAndAttributeT, fb::LogicalAndAttributeT>},
+    {Op::bitwise_or, kBits, refuse_ranks, bits<fb::BitwiseOrAttributeT, fb::LogicalOrAttributeT>},
+    {Op::bitwise_xor, kBits, refuse_ranks,
+     bits<fb::BitwiseXorAttributeT, fb::LogicalXorAttributeT>},
+    {Op::left_shift, kInt32, refuse_shift, plain<fb::LogicalLeftShiftAttributeT>},
+    {Op::right_shift, kInt32, refuse_shift, plain<fb::ArithmeticRightShiftAttributeT>},
     {Op::where, kAny, refuse_ranks, plain<fb::SelectAttributeT>},
     {Op::abs, kNumber, accept, plain<fb::AbsAttributeT>},
     {Op::neg, kNumber, accept, emit_negation},

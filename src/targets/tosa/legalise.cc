@@ -6,6 +6,7 @@
 #include "targets/rewrites/movement.h"
 #include "targets/rewrites/rank.h"
 #include "targets/tosa/elementwise_rules.h"
+#include "targets/tosa/index_rules.h"
 #include "targets/tosa/kernels.h"
 #include "targets/tosa/window_rules.h"
 
@@ -139,13 +140,27 @@ constexpr Rule kRules[] = {
     {Op::concat, rewrites::legal_concat},
     {Op::pad, rewrites::legal_pad},
     {Op::roll, rewrites::legal_roll},
+    {Op::scatter_elements, scatter_number},
+    {Op::scatter_add, scatter_add},
+    {Op::argsort, argsort},
+    {Op::grid_sample, grid_sample},
     {Op::div, quotient},
     {Op::floor_div, floored_quotient},
     {Op::remainder, remainder},
     {Op::fmod, remainder_of_magnitudes},
     {Op::pow, power},
     {Op::prelu, prelu},
+    {Op::left_shift, shift_in_range},
+    {Op::right_shift, shift_in_range},
     {Op::atan, atan},
+    {Op::atan2, atan2},
+    {Op::asin, asin},
+    {Op::acos, acos},
+    {Op::sinh, sinh},
+    {Op::cosh, cosh},
+    {Op::asinh, asinh},
+    {Op::acosh, acosh},
+    {Op::atanh, atanh},
     {Op::expm1, expm1},
     {Op::log1p, log1p},
     {Op::sqrt, square_root},

@@ -10,8 +10,8 @@ namespace layline::tosa {
 namespace {
 
 constexpr int64_t kEntries = 513;
-constexpr int64_t kLargest = 32767;
-constexpr int kExact = 7;  // the shift with which every whole operand has an entry
+constexpr int64_t kLargest = 32766;  // half of twice as much is a step of 16 bits, too
+constexpr int kExact = 7;            // the shift with which every whole operand has an entry
 
 /// The function at each entry of a table, and halfway between them.
 struct Points {
@@ -80,10 +80,28 @@ double error(const SingleTable& table, const std::vector<double>& values, double
   return sum;
 }
 
+/// TABLE takes steps of 16 bits between its entries (TOSA 1.0, TABLE). Where one is larger, as of
+/// 1/x at 0, two tables have half of it each.
+std::vector<TableLevel> with_small_steps(int shift, const std::vector<int64_t>& entries,
+                                         double factor) {
+  const double scale = 1 / (factor * static_cast<double>(kTableStep));
+  constexpr int64_t kLargestStep = 32767;
+  const auto is_large = [](int64_t a, int64_t b) { return std::abs(a - b) > kLargestStep; };
+  if (std::ranges::adjacent_find(entries, is_large) == entries.end())
+    return {{shift, list(DType::i16, entries), scale}};
+  std::vector<int64_t> half, rest;
+  for (int64_t value : entries) {
+    half.push_back(value / 2);
+    rest.push_back(value - value / 2);
+  }
+  return {{shift, list(DType::i16, half), scale}, {shift, list(DType::i16, rest), scale}};
+}
+
 /// The finer the numbers of the table are, the less is lost in rounding them; the further they
 /// reach beyond what the result can be, the better the line that leaves it. The best of a few is
 /// taken.
-TableLevel one_table(const std::vector<double>& values, double least, double greatest) {
+std::vector<TableLevel> one_table(const std::vector<double>& values, double least,
+                                  double greatest) {
   // The largest entry within the result's range, and the largest that has such a neighbour.
   const auto within = [&](size_t i) { return least <= values[i] && values[i] <= greatest; };
   double most = 1, most_beside = 1;
@@ -99,91 +117,126 @@ TableLevel one_table(const std::vector<double>& values, double least, double gre
     if (error(other, values, least, greatest) < error(best, values, least, greatest))
       best = std::move(other);
   }
-  return {0, list(DType::i16, best.entries), 1 / (best.factor * static_cast<double>(kTableStep))};
+  return with_small_steps(0, best.entries, best.factor);
 }
 
 /// Where a table is finer than another, it stands for the operands up to this one.
 double reach(int shift) { return std::ldexp(32768, -shift); }
 
-/// By how much lines between the entries are off in their middle, at most, where no finer table
-/// stands for the operand.
-double worst_line(const Points& points, double finer) {
-  if (points.shift >= kExact) return 0;
+/// A table for the operands beyond those that a finer one stands for.
+struct Level {
+  Points points;
+  double finer;  // the reach of the finer one; 0 if there is none
+
+  bool stands_for(size_t point) const {
+    return finer == 0 || std::abs(points.operand(point)) > finer;
+  }
+};
+
+/// Within the range of the result, and where lines of this table leave it, as far beyond as they
+/// end: a line to the range's end would be wrong before it.
+std::vector<double> bounded(const Level& level, double least, double greatest) {
+  const std::vector<double>& values = level.points.values;
+  const auto within = [&](size_t i) { return least <= values[i] && values[i] <= greatest; };
+  double low = least, high = greatest;
+  for (size_t i = 2; i < values.size() && level.points.shift < kExact; i += 2)
+    for (const auto& [inside, beyond] : {std::pair{i - 2, i}, {i, i - 2}})
+      if (within(inside) && level.stands_for(inside) && std::isfinite(values[beyond])) {
+        low = std::max(std::min(low, values[beyond]), 2 * least);
+        high = std::min(std::max(high, values[beyond]), 2 * greatest);
+      }
+  std::vector<double> result;
+  for (double value : values)
+    result.push_back(std::isnan(value) ? 0 : std::clamp(value, low, high));
+  return result;
+}
+
+/// By how much lines between the entries are off in their middle, at most.
+double worst_line(const Level& level, double least, double greatest) {
+  if (level.points.shift >= kExact) return 0;
+  const std::vector<double> values = bounded(level, least, greatest);
   double worst = 0;
-  for (size_t i = 1; i < points.values.size(); i += 2)
-    if (std::abs(points.operand(i)) > finer) {
-      const double line = (points.values[i - 1] + points.values[i + 1]) / 2;
-      worst = std::max(worst, std::abs(line - points.values[i]));
+  for (size_t i = 1; i < values.size(); i += 2)
+    if (level.stands_for(i)) {
+      const double line = std::clamp((values[i - 1] + values[i + 1]) / 2, least, greatest);
+      worst = std::max(worst, std::abs(line - std::clamp(values[i], least, greatest)));
     }
+  return worst;
+}
+
+double worst_line(const std::vector<Level>& levels, double least, double greatest) {
+  double worst = 0;
+  for (const Level& level : levels) worst = std::max(worst, worst_line(level, least, greatest));
   return worst;
 }
 
 /// What a level's table has to add at each entry: coarser than another, the difference to what that
 /// one gives at its end.
-std::vector<double> additions(const Points& points, double finer, double below, double above) {
+std::vector<double> additions(const Level& level, const std::vector<double>& values, double below,
+                              double above) {
   std::vector<double> result;
-  for (size_t i = 0; 2 * i < points.values.size(); ++i) {
-    const double x = points.operand(2 * i);
-    const double y = points.shift < kExact ? entry(points.values, i) : points.values[2 * i];
-    const bool is_finer = finer > 0 && std::abs(x) <= finer;
-    result.push_back(is_finer ? 0 : y - (x < 0 ? below : above));
+  for (size_t i = 0; 2 * i < values.size(); ++i) {
+    const double y = level.points.shift < kExact ? entry(values, i) : values[2 * i];
+    const double beyond = level.points.operand(2 * i) < 0 ? below : above;
+    result.push_back(level.stands_for(2 * i) ? y - beyond : 0);
   }
   return result;
 }
 
-/// Levels from the coarsest to the finest; the function is within the range of the result. Each has
-/// entries as fine as 16 bits allow, and makes up for what is lost in rounding those of the finer.
-std::vector<TableLevel> tables_of(const std::vector<Points>& levels) {
+/// Levels from the coarsest to the finest. Each has entries as fine as 16 bits allow, and makes up
+/// for what is lost in rounding those of the finer.
+std::vector<TableLevel> tables_of(const std::vector<Level>& levels, double least, double greatest) {
   std::vector<TableLevel> tables;
-  double finer = 0, below = 0, above = 0;
-  for (const Points& level : std::views::reverse(levels)) {
-    const std::vector<double> added = additions(level, finer, below, above);
+  double below = 0, above = 0;
+  for (const Level& level : std::views::reverse(levels)) {
+    const std::vector<double> added =
+        additions(level, bounded(level, least, greatest), below, above);
     double most = 1;
     for (double value : added) most = std::max(most, std::abs(value));
     const double factor = static_cast<double>(kLargest) / most;
     std::vector<int64_t> entries;
     for (double value : added) entries.push_back(rounded(value * factor));
     const auto step = static_cast<double>(kTableStep);
-    tables.insert(tables.begin(), {level.shift, list(DType::i16, entries), 1 / (factor * step)});
+    const std::vector<TableLevel> own = with_small_steps(level.points.shift, entries, factor);
+    tables.insert(tables.begin(), own.begin(), own.end());
     // The operand saturates at 32767, which is not quite the last entry.
     const auto last = static_cast<double>(entries.back()),
                before = static_cast<double>(entries[entries.size() - 2]);
     below += static_cast<double>(entries.front()) / factor;
     above += (last + (before - last) / step) / factor;
-    finer = reach(level.shift);
   }
   return tables;
-}
-
-double worst_of(const std::vector<Points>& levels) {
-  double worst = 0;
-  for (size_t i = 0; i < levels.size(); ++i)
-    worst = std::max(worst,
-                     worst_line(levels[i], i + 1 < levels.size() ? reach(levels[i + 1].shift) : 0));
-  return worst;
 }
 
 }  // namespace
 
 std::vector<TableLevel> long_tables(const Curve& curve, double least, double greatest) {
-  constexpr double kLittle = 2;  // units; half of it once the entries are lowered
-  constexpr int kMiddle = 4;
-  const Curve within = [&](const std::vector<double>& operands) {
-    std::vector<double> values = curve(operands);
-    for (double& value : values) value = std::isnan(value) ? 0 : std::clamp(value, least, greatest);
-    return values;
-  };
-  const Points whole = points(within, 0);
-  const double worst = worst_line(whole, 0);
+  constexpr double kLittle = 1;  // a unit; half of it once the entries are lowered
+  const Points whole = points(curve, 0);
+  const double worst = worst_line(Level{whole, 0}, least, greatest);
   if (worst > kLittle) {
-    for (const std::vector<int>& shifts : {std::vector{kMiddle}, {kExact}, {kMiddle, kExact}}) {
-      std::vector<Points> levels = {whole};
-      for (int shift : shifts) levels.push_back(points(within, shift));
-      const double left = worst_of(levels);
-      if (left <= kLittle || (shifts.size() == 2 && left < worst / 4)) return tables_of(levels);
-    }
+    std::vector<Points> at = {whole};
+    for (int shift = 1; shift <= kExact; ++shift) at.push_back(points(curve, shift));
+    std::vector<Level> best;
+    double left = worst / 4;  // more tables for less than that are not worth it
+    const auto consider = [&](const std::vector<size_t>& shifts) {
+      std::vector<Level> levels;
+      for (size_t i = 0; i < shifts.size(); ++i)
+        levels.push_back(
+            {at[shifts[i]], i + 1 < shifts.size() ? reach(at[shifts[i + 1]].shift) : 0});
+      const double off = worst_line(levels, least, greatest);
+      if (off >= left) return;
+      left = off;
+      best = std::move(levels);
+    };
+    for (size_t shift = 1; shift <= kExact; ++shift) consider({0, shift});
+    for (size_t finest = 2; finest <= kExact && left > kLittle; ++finest)
+      for (size_t middle = 1; middle < finest; ++middle) consider({0, middle, finest});
+    for (size_t fine = 2; fine < kExact && left > kLittle; ++fine)
+      for (size_t middle = 1; middle < fine; ++middle) consider({0, middle, fine, kExact});
+    if (!best.empty()) return tables_of(best, least, greatest);
   }
-  return {one_table(points(curve, 0).values, least, greatest)};
+  return one_table(points(curve, 0).values, least, greatest);
 }
 
 }  // namespace layline::tosa

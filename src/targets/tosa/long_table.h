@@ -21,20 +21,11 @@ struct TableLevel {
   double scale;
 };
 
-/// A function as the sum of tables, nearly always of one. Where it curves so much near 0 that
-/// straight lines are far off, as 1/x does, finer tables are for the operands there, and the
-/// coarser ones have differences to what those end with.
-struct LongTables {
-  std::vector<TableLevel> levels;
-  /// What the sum is to be multiplied with to be an integer of the result.
-  double scale;
-};
-
 /// Gives the function for each of these operands, which need not be whole.
 using Curve = std::function<std::vector<double>(const std::vector<double>& operands)>;
 
-/// A function as the sum of tables, nearly always of one. Where it curves so much near 0 that
-/// straight lines are far off, as 1/x does, finer tables are for the operands there, and the
+/// A function as the sum of tables, mostly of one. Where it curves so much that straight lines are
+/// off by more than a unit, as 1/x does and e^x, finer tables are for the operands there, and the
 /// coarser ones, which come first, have differences to what those end with. `curve` is in units of
 /// the result, whose integers less its zero point are `least` to `greatest`.
 std::vector<TableLevel> long_tables(const Curve& curve, double least, double greatest);

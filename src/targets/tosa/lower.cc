@@ -25,8 +25,11 @@ void preflight(const Graph& graph) {
   }
   for (const GraphOutput& output : graph.outputs())
     if (output.writes)
-      problems.push_back(fmt::format(
-          "`{}`: the model changes it, and nothing is kept from run to run", output.name));
+      problems.push_back(
+          fmt::format("`{}`: the model changes it, and nothing is kept from run to run: make it an "
+                      "input and an "
+                      "output",
+                      output.name));
     else if (output.value)
       if (const std::string why = refusal(output.value); !why.empty())
         problems.push_back(fmt::format("the output {}: {}", output.name, why));

@@ -41,6 +41,7 @@ TargetRules rules(const Accelerator* accelerator) {
     }
     return changed;
   };
+  rules.quantises_dynamically = false;
   rules.orders.most_axes = rewrites::kMostAxes;
   rules.orders.node_cost = node_cost;
   MoveCosts& moves = rules.orders.moves;
