@@ -119,7 +119,7 @@ TEST(TosaQuantised, AFunctionOf16BitsIsATableOf513EntriesAndARescale) {
     %q = quantize(%x) { quantisation = i16 in [-32767,32767] scale f32[] (0.00025) zero i32[] (0) }
     %d = dequantize(%q)
     %e = sigmoid(%d)
-    %r = quantize(%e) { quantisation = i16 in [-32767,32767] scale f32[] (0.00003) zero i32[] (0) }
+    %r = quantize(%e) { quantisation = i16 in [-32767,32767] scale f32[] (0.00004) zero i32[] (0) }
     %y = dequantize(%r)
     output "y" %y
   })",
@@ -132,7 +132,7 @@ TEST(TosaQuantised, AFunctionOf16BitsIsATableOf513EntriesAndARescale) {
   const double scale = factor(program, rescale(program, 0));
   double most = 0;
   for (int64_t integer = -32767; integer <= 32767; ++integer) {
-    const double wanted = 1 / (1 + std::exp(-0.00025 * static_cast<double>(integer))) / 0.00003;
+    const double wanted = 1 / (1 + std::exp(-0.00025 * static_cast<double>(integer))) / 0.00004;
     const double found = std::floor(static_cast<double>(read_table(bytes, integer)) * scale + 0.5);
     most = std::max(most, std::abs(found - wanted));
   }
@@ -175,7 +175,7 @@ double most_off(const std::vector<TableLevel>& levels, double (*function)(double
 TEST(TosaLongTable, WhatCurvesNear0HasFinerTablesThere) {
   const auto inverse_root = [](double x) { return 2e5 / std::sqrt(x); };
   const std::vector<TableLevel> levels = long_tables(curve_of(inverse_root), -kLargest, kLargest);
-  ASSERT_EQ(levels.size(), 3u);
+  ASSERT_EQ(levels.size(), 4u);
   EXPECT_EQ(levels[0].shift, 0);
   EXPECT_LT(most_off(levels, inverse_root, 0), 1.5);  // one table is off by thousands
   for (int64_t x = -32768; x < 0; ++x) ASSERT_LT(std::abs(looked_up(levels, x)), 0.6) << x;
@@ -186,7 +186,7 @@ TEST(TosaLongTable, AnExponentialHasATableForTheOperandsWhoseResultsFit) {
   const auto exponential = [](double x) { return std::exp(x / 4096) * 4096; };
   const std::vector<TableLevel> levels = long_tables(curve_of(exponential), -kLargest, kLargest);
   ASSERT_EQ(levels.size(), 2u);
-  EXPECT_LT(most_off(levels, exponential, -32768), 0.7);
+  EXPECT_LT(most_off(levels, exponential, -32768), 1);
 }
 
 /// TABLE takes steps of 16 bits between entries; from the least result to the greatest is more.
