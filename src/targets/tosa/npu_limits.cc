@@ -84,10 +84,6 @@ std::string padded_average(const Use& use) {
              : "";
 }
 
-std::string wide_table(const Use& use) {
-  return use.type() == fb::DType::INT8 ? "" : "its tables are of 8-bit integers";
-}
-
 std::string wide_matmul(const Use& use) {
   if (use.type() != fb::DType::INT8) return "it multiplies matrices of 8-bit integers";
   return std::max(use.shape().back(), use.shape(1).back()) > kMostAxis ? "rows over 65536" : "";
@@ -192,7 +188,6 @@ constexpr Row kRows[] = {
     {fb::Op::TRANSPOSE_CONV2D, transposed_strides},
     {fb::Op::TRANSPOSE_CONV2D, computed_weights, true},
     {fb::Op::AVG_POOL2D, padded_average},
-    {fb::Op::TABLE, wide_table},
     {fb::Op::MATMUL, wide_matmul},
     {fb::Op::REDUCE_MAX, wide_extremum},
     {fb::Op::REDUCE_MIN, wide_extremum},

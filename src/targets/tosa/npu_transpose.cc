@@ -54,19 +54,21 @@ int64_t middle(int64_t size) {
 std::optional<Transpose> in_short_rows(const Transpose& form, const Transpose& whole,
                                        size_t element_bytes, const Accelerator& accelerator) {
   constexpr int64_t kShort = 32, kShortWide = 64;  // rows of bytes, and of wider elements
-  constexpr int64_t kLong = 256;                   // a row
-  constexpr int64_t kMany = int64_t{1} << 14;      // the elements of all rows
-  constexpr int64_t kLeast = 16;                   // a row that is not worse than a long one
+  constexpr int64_t kLong = 256;                   // a row that is better cut anyhow
+  constexpr int64_t kPlain = 128;  // a row that is not worth the view after it, of an image
+  constexpr int64_t kMany = int64_t{1} << 14;  // the elements of all rows
+  constexpr int64_t kLeast = 16;               // a row that is not worse than a long one
   if (accelerator.rows == 0 || whole.dims.size() != 2) return std::nullopt;
   const int64_t size = whole.dims.back().value(), row = form.dims.back().value();
   if (size <= kLong) {
     if (element_bytes == 1 && row == size && row >= kShortWide) return whole;
     return std::nullopt;
   }
+  if (row <= kPlain) return std::nullopt;
   std::vector<int64_t> lengths = {kShortWide};
   if (element_bytes == 1) lengths = {size >= kMany ? accelerator.rows : kShort, kShort};
   for (int64_t length : lengths)
-    if (size % length == 0 && row > length) return split(whole, 1, length);
+    if (size % length == 0) return split(whole, 1, length);
   if (row > kLong && middle(size) >= kLeast) return split(whole, 1, middle(size));
   return std::nullopt;
 }
