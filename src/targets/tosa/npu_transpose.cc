@@ -48,28 +48,22 @@ int64_t middle(int64_t size) {
   return result;
 }
 
-/// Of two axes that change places, the last one in rows of the length that the NPU reads best, if
-/// they are longer in the given form of the movement. The lengths are those of the fewest cycles
-/// that Vela 5.1.0 counts, over many shapes.
-std::optional<Transpose> in_short_rows(const Transpose& form, const Transpose& whole,
-                                       size_t element_bytes, const Accelerator& accelerator) {
+/// Of two axes that change places, the last one in rows of the length that the NPU reads best. The
+/// lengths are those of the fewest cycles that Vela 5.1.0 counts, over many shapes.
+std::optional<Transpose> in_short_rows(const Transpose& whole, size_t element_bytes,
+                                       const Accelerator& accelerator) {
   constexpr int64_t kShort = 32, kShortWide = 64;  // rows of bytes, and of wider elements
-  constexpr int64_t kLong = 256;                   // a row that is better cut anyhow
-  constexpr int64_t kPlain = 128;  // a row that is not worth the view after it, of an image
-  constexpr int64_t kMany = int64_t{1} << 14;  // the elements of all rows
-  constexpr int64_t kLeast = 16;               // a row that is not worse than a long one
+  constexpr int64_t kLong = 256;                   // a row that is better cut
+  constexpr int64_t kMany = int64_t{1} << 14;      // the elements of all rows
+  constexpr int64_t kLeast = 16;                   // a row that is not worse than a long one
   if (accelerator.rows == 0 || whole.dims.size() != 2) return std::nullopt;
-  const int64_t size = whole.dims.back().value(), row = form.dims.back().value();
-  if (size <= kLong) {
-    if (element_bytes == 1 && row == size && row >= kShortWide) return whole;
-    return std::nullopt;
-  }
-  if (row <= kPlain) return std::nullopt;
+  const int64_t size = whole.dims.back().value();
+  if (size <= kLong) return std::nullopt;
   std::vector<int64_t> lengths = {kShortWide};
   if (element_bytes == 1) lengths = {size >= kMany ? accelerator.rows : kShort, kShort};
   for (int64_t length : lengths)
     if (size % length == 0) return split(whole, 1, length);
-  if (row > kLong && middle(size) >= kLeast) return split(whole, 1, middle(size));
+  if (middle(size) >= kLeast) return split(whole, 1, middle(size));
   return std::nullopt;
 }
 
@@ -79,12 +73,15 @@ std::optional<Transpose> npu_transpose(const Relayout& relayout, size_t element_
                                        const Accelerator& accelerator) {
   const auto permutation = relayout.as_permutation();
   const Transpose whole = relayout.as_transpose();
+  const bool merges = without_units(relayout.source()).size() > whole.dims.size();
   if (permutation && !accelerator.merges_axes) {
     const Transpose axes{relayout.source(), *permutation};
-    if (auto rows = in_short_rows(axes, whole, element_bytes, accelerator)) return rows;
+    // Vela transposes an image where the operator beside it reads or writes it: no view between.
+    if (merges && runs(axes, element_bytes, accelerator)) return axes;
+    if (auto rows = in_short_rows(whole, element_bytes, accelerator)) return rows;
     if (runs(axes, element_bytes, accelerator)) return axes;
   }
-  if (auto rows = in_short_rows(whole, whole, element_bytes, accelerator)) return rows;
+  if (auto rows = in_short_rows(whole, element_bytes, accelerator)) return rows;
   if (runs(whole, element_bytes, accelerator)) return whole;
   // The axis that is too long as two, of about the same length.
   for (size_t axis = 0; axis < whole.dims.size(); ++axis) {
