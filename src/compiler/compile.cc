@@ -1,5 +1,7 @@
 #include "compiler/compile.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
 #include <chrono>
 #include <iterator>
@@ -49,8 +51,12 @@ LoadedModel import_model(const std::string& path) {
   if (bytes.size() > 8 && bytes.substr(4, 4) == kTosaMagic)
     throw UserError("'{}' is a compiled TOSA program, which Arm's tools read", path);
   model.methods = parse_graphs(bytes, path);
-  for (const Graph& graph : model.methods)
+  for (const Graph& graph : model.methods) {
+    if (!simdjson::validate_utf8(graph.name()))
+      throw UserError("'{}': the name of a graph is not UTF-8, as a method's must be; rename it",
+                      path);
     for (const Node* node : graph) model.permutes += moves_data(*node);
+  }
   return model;
 }
 

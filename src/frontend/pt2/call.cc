@@ -303,6 +303,13 @@ Ints Call::axes(std::string_view argument, int64_t rank) const {
   return axes;
 }
 
+Value* Call::view(Value* x, Shape shape) const {
+  if (element_count(x->shape()) != element_count(shape))
+    fail("{} was recorded where the op gives {}; export it again", to_string(shape),
+         to_string(x->shape()));
+  return Builder::view(x, std::move(shape));
+}
+
 void Call::view_result(Value* value, std::string_view base) {
   results_.push_back({value, tensor_name(base)});
 }

@@ -29,6 +29,8 @@ class Call : public Builder {
        Symbols& symbols, OriginRef origin);
 
   using Builder::scalar;
+  /// A shape that the model records need not be one that the op can give: a UserError.
+  Value* view(Value* x, Shape shape) const;
 
   // Arguments. A missing one gives the default; one of the wrong kind is a UserError.
   bool has(std::string_view argument) const;
