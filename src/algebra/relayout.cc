@@ -6,13 +6,10 @@
 
 #include "algebra/refine.h"
 #include "base/error.h"
+#include "base/hash.h"
 
 namespace layline {
 namespace {
-
-size_t mixed(size_t hash, size_t value) {
-  return (hash ^ value) * 0x9E3779B97F4A7C15u + (hash >> 29);
-}
 
 bool is_permutation(std::span<const int> order) {
   std::vector<bool> seen(order.size(), false);

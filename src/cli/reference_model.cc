@@ -145,9 +145,7 @@ std::vector<Tensor> ReferenceModel::run(const tosa::Program& program,
     // It ends with success where it does not know an output.
     const fs::path path = folder.path() / file;
     if (status != 0 || !fs::exists(path)) refuse(log);
-    HostTensor host = read_tensor(path.string());
-    outputs.emplace_back(TensorType{host.dtype, Shape(host.shape.begin(), host.shape.end())},
-                         std::move(host.bytes));
+    outputs.push_back(as_tensor(read_tensor(path.string())));
   }
   return outputs;
 }

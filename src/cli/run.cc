@@ -174,9 +174,8 @@ void run_program(const RunArguments& arguments) {
       log += fmt::format("output {}: {}, not a tensor\n", info.name, describe(info));
       continue;
     }
-    const std::vector<int64_t>& shape = outputs[i].shape;
-    const Tensor tensor(TensorType{outputs[i].dtype, Shape(shape.begin(), shape.end())},
-                        std::move(outputs[i].bytes));
+    const Tensor tensor = as_tensor(std::move(outputs[i]));
+    const std::vector<int64_t>& shape = tensor.dims();
     log += fmt::format("output {}: {}[{}] {}\n", info.name, name(tensor.dtype()),
                        fmt::join(shape, ", "), statistics(tensor));
     if (arguments.output_dir.empty()) continue;

@@ -123,18 +123,18 @@ Kernels measure_kernels(BenchOptions options) {
   };
   const Case* rest = &cases[std::size(kKinds) * 2];
   constexpr double kElements = kRows * kColumns;
-  return {
-      {.window_fs = std::llround(mean_fs(0)),
-       .pointwise_fs = std::llround(mean_fs(1)),
-       .depthwise_fs = std::llround(mean_fs(2)),
-       .grouped_fs = std::llround(mean_fs(3)),
-       .integer_depthwise9_fs = integer_fs(0),
-       .integer_depthwise25_fs = integer_fs(1),
-       .convert_fs = std::llround(on_integers[0].quantising.measured_ps * 1e3 / (28 * 28 * 192))},
-      mean_fs(4),
-      rest[0].measured_ps * 1e3 / std::pow(kMatrix, 3),
-      rest[1].measured_ps / kElements,
-      rest[2].measured_ps / kElements};
+  return {{.window_fs = std::llround(mean_fs(0)),
+           .pointwise_fs = std::llround(mean_fs(1)),
+           .depthwise_fs = std::llround(mean_fs(2)),
+           .grouped_fs = std::llround(mean_fs(3)),
+           .integer_depthwise9_fs = integer_fs(0),
+           .integer_depthwise25_fs = integer_fs(1),
+           .convert_fs =
+               std::llround(on_integers[0].quantising.measured_ps * 1e3 / kIntegers[0].inputs())},
+          mean_fs(4),
+          rest[0].measured_ps * 1e3 / std::pow(kMatrix, 3),
+          rest[1].measured_ps / kElements,
+          rest[2].measured_ps / kElements};
 }
 
 /// How many pieces are read and written, how many matrices, how many calls: the model's own count.

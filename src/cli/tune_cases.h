@@ -52,6 +52,7 @@ struct Convolution {
   int64_t side, channels, width, outputs, groups;
 
   Shape weight_shape() const { return {outputs, width, width, channels / groups}; }
+  double inputs() const { return static_cast<double>(side * side * channels); }
   double products() const {
     return static_cast<double>(side * side * width * width) *
            static_cast<double>(outputs * channels / groups);

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
+
 namespace layline {
 namespace {
 
-size_t mixed(size_t hash, size_t value) {
-  return hash ^ (value + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2));
-}
-
-size_t mixed(size_t hash, const std::vector<Dim>& dims) {
+size_t mixed_dims(size_t hash, const std::vector<Dim>& dims) {
   for (const Dim& dim : dims) hash = mixed(hash, dim.hash());
   return mixed(hash, dims.size());
 }
@@ -28,7 +26,7 @@ Crossings::Kind Crossings::kind_of(const Node& node) {
   const auto [entry, added] = kind_.emplace(&node, static_cast<Kind>(first_.size()));
   if (!added) return entry->second;
   size_t hash = static_cast<size_t>(node.op());
-  for (const Value* operand : node.operands()) hash = mixed(hash, operand->shape());
+  for (const Value* operand : node.operands()) hash = mixed_dims(hash, operand->shape());
   const auto [begin, end] = kinds_.equal_range(hash);
   for (auto known = begin; known != end; ++known)
     if (alike(*first_[static_cast<size_t>(known->second)], node))

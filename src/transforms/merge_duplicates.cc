@@ -3,6 +3,7 @@
 #include <type_traits>
 #include <unordered_map>
 
+#include "base/hash.h"
 #include "transforms/passes.h"
 #include "transforms/rewrite.h"
 
@@ -14,7 +15,7 @@ class Hash {
  public:
   size_t value() const { return state_; }
 
-  void add(size_t word) { state_ = (state_ ^ word) * 0x9E3779B97F4A7C15u + (state_ >> 29); }
+  void add(size_t word) { state_ = mixed(state_, word); }
   void add(const Dim& dim) { add(dim.hash()); }
   template <typename T>
   requires std::is_enum_v<T> || std::is_integral_v<T>

@@ -22,7 +22,7 @@ HostTensor integers(const std::vector<int64_t>& values, std::vector<int64_t> sha
 }
 
 std::vector<int64_t> values_of(const HostTensor& host) {
-  const Tensor tensor({host.dtype, Shape(host.shape.begin(), host.shape.end())}, host.bytes);
+  const Tensor tensor = as_tensor(host);
   std::vector<int64_t> values;
   for (int64_t i = 0; i < tensor.count(); ++i) values.push_back(tensor.get_int(i));
   return values;

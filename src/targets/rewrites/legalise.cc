@@ -129,7 +129,8 @@ bool legalise(Graph& graph, std::string (*refusal)(const Node& node), std::span<
       continue;
     }
     changed = true;
-    LAYLINE_ASSERT(++rewrites <= kMostRewrites, "the rules for {} have no end", name(node->op()));
+    ++rewrites;
+    LAYLINE_ASSERT(rewrites <= kMostRewrites, "the rules for {} have no end", name(node->op()));
     graph.replace_all_uses(node->result(), replacement);
     graph.erase(node);
     node = previous ? previous->next() : graph.first();
