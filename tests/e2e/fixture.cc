@@ -51,6 +51,12 @@ std::string test_name(const testing::TestParamInfo<std::string>& fixture) {
   return name;
 }
 
+Tolerance quantised_tolerance(const std::string& fixture) {
+  // A quarter of its averages are halves, which torch's floats round by chance: 3 steps of 127.
+  const bool has_halves = fixture.starts_with("quantised_tosa_yardstick_model_9_");
+  return {has_halves ? 0.024 : 0.02, 1};
+}
+
 void expect_step(LoadedProgram& loaded, const std::filesystem::path& folder,
                  const Tolerance& tolerance) {
   SCOPED_TRACE(folder.filename().string());

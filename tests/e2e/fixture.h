@@ -23,6 +23,9 @@ struct Tolerance {
   int64_t integers = 0;  // of everything else
 };
 
+/// Of a quantised fixture: some steps of 8 bits.
+Tolerance quantised_tolerance(const std::string& fixture);
+
 /// Runs a loaded method on input_K.npy of `folder` and compares with output_K.npy: floats within
 /// `tolerance` of the largest value of the output, everything else exactly. Inputs are as they were
 /// after the run, or as changed_K.npy has them.

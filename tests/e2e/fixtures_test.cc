@@ -9,8 +9,8 @@ namespace layline {
 namespace {
 
 Tolerance tolerance(const std::string& fixture) {
-  // Steps of 8 bits; quantised_test.cc asks for more.
-  if (fixture.starts_with("quantised_")) return {0.02, 1};
+  // quantised_test.cc asks for more.
+  if (fixture.starts_with("quantised_")) return quantised_tolerance(fixture);
   return {fixture.starts_with("half_") ? 5e-3 : 1e-5};  // f16 has 11 bits
 }
 

@@ -20,8 +20,7 @@ TEST_P(Undelegated, MatchesTorch) {
   for (const pte::Method& method : compiled.program.methods) {
     const bool lone = compiled.program.methods.size() == 1;
     Tolerance tolerance{GetParam().starts_with("half_") ? 1e-2 : 1e-5};
-    // Steps of 8 bits.
-    if (GetParam().starts_with("quantised_")) tolerance = {0.02, 1};
+    if (GetParam().starts_with("quantised_")) tolerance = quantised_tolerance(GetParam());
     expect_outputs(compiled.program, method.name, lone ? base : base / method.name, tolerance);
   }
 }
