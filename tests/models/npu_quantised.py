@@ -113,6 +113,20 @@ class Pools(nn.Module):
                 F.max_pool2d(F.relu(x), 2))
 
 
+@own("moves", (1, 6, 8, 8))
+class Moves(nn.Module):
+    """Pads, slices, parts side by side, chosen rows, larger images."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("rows", torch.tensor([5, 0, 3]))
+
+    def forward(self, x):
+        return (F.pad(x, (1, 2, 0, 1), value=0.5), x[:, 1:5, ::2, 3:], torch.cat((x, x[:, :2]), 1),
+                torch.index_select(x, 2, self.rows), F.interpolate(x, scale_factor=2.0),
+                F.interpolate(x, scale_factor=2.0, mode="bilinear"), x.expand(3, -1, -1, -1))
+
+
 @own("convs", (1, 6, 11, 11))
 class Convs(nn.Module):
     """With and without a bias: plain, strided, depthwise, grouped, transposed."""
