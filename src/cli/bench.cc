@@ -170,6 +170,7 @@ void run_per_op(const BenchArguments& arguments, const BenchOptions& options) {
   std::string text;
   std::vector<json::Text> programs;
   for (const std::string& path : arguments.programs) {
+    check_stays(path, "program", arguments.node_data);
     const ProgramSource source(path);
     const OpReport report =
         time_ops([&](OpTimer* timer) { return source.load(arguments.method, timer); }, options);

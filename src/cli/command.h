@@ -29,6 +29,13 @@ struct Assignment {
 /// Splits at the first `=`. UserError naming `option` if either side is empty.
 Assignment parse_assignment(std::string_view option, std::string_view text);
 
+/// True if both names are of one file, whether it is there yet or not.
+bool same_file(const std::string& a, const std::string& b);
+
+/// Writing over a file that is read is never meant. UserError if `written` is the file `read`,
+/// which is `what`; an empty name is no file.
+void check_stays(const std::string& read, std::string_view what, const std::string& written);
+
 /// Prints now. UserError if standard output takes no more, as on a full disk.
 void write_stdout(std::string_view text);
 

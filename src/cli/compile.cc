@@ -15,7 +15,6 @@
 #include "cli/color.h"
 #include "cli/command.h"
 #include "cli/file_sink.h"
-#include "cli/program_source.h"
 #include "cli/progress.h"
 #include "report/html.h"
 #include "report/model_explorer.h"
@@ -89,23 +88,10 @@ CompileOptions parse_options(const CompileArguments& arguments) {
   return options;
 }
 
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code error_a, error_b;
-  // Made absolute first: weakly_canonical leaves a relative path as it is if nothing is there.
-  const fs::path path_a = fs::weakly_canonical(fs::absolute(a, error_a), error_a);
-  const fs::path path_b = fs::weakly_canonical(fs::absolute(b, error_b), error_b);
-  return !error_a && !error_b && path_a == path_b;
-}
-
-/// Writing one file over another that is still wanted is never meant.
 void check_paths(const CompileArguments& arguments, const std::string& output) {
-  if (is_program(arguments.model)) {
-    throw UserError("'{}' is a compiled program already; 'layline run' runs it", arguments.model);
-  }
   for (const std::string& written : {output, arguments.report}) {
-    if (!written.empty() && same_file(arguments.model, written)) {
-      throw UserError("'{}' would be written over the model", written);
-    }
+    check_stays(arguments.model, "model", written);
+    check_stays(arguments.profile, "profile", written);
   }
   if (!arguments.report.empty() && same_file(output, arguments.report)) {
     throw UserError("'{}' cannot be both the program and the report", output);

@@ -14,7 +14,9 @@
 #include "pte/writer.h"
 
 namespace layline {
+namespace {
 
+/// True if the file is named `.pte` or begins like an ExecuTorch program.
 bool is_program(const std::string& path) {
   if (path.ends_with(".pte")) return true;
   // A flatbuffer's file identifier stands at byte 4; ExecuTorch's are "ET" and two digits.
@@ -22,6 +24,8 @@ bool is_program(const std::string& path) {
   std::ifstream(path, std::ios::binary).read(start.data(), start.size());
   return std::string_view(start.data() + 4, 2) == "ET";
 }
+
+}  // namespace
 
 ProgramSource::ProgramSource(std::string path) : path_(std::move(path)) {
   if (is_program(path_)) return;

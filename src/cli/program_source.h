@@ -11,9 +11,6 @@
 
 namespace layline {
 
-/// True if the file is named `.pte` or begins like an ExecuTorch program.
-bool is_program(const std::string& path);
-
 class ProgramSource {
  public:
   /// Compiles `path` unless it is a program already.

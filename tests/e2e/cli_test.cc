@@ -260,6 +260,23 @@ TEST_F(CliTest, TheModelIsNeverOverwritten) {
   EXPECT_EQ(contents(directory() / "model.pt2"), before);
 }
 
+TEST_F(CliTest, NothingThatIsReadIsOverwritten) {
+  const std::string model = fixture("conv2d");
+  fs::copy_file(fs::path(LAYLINE_TEST_DATA) / "../../profiles/epyc-avx2.json",
+                directory() / "profile.json");
+  const std::string profile = contents(directory() / "profile.json");
+  expect_refusal("compile " + model + " --profile profile.json --report ./profile.json",
+                 {"profile.json", "over the profile"});
+  expect_refusal("compile " + model + " --profile profile.json -o profile.json",
+                 {"profile.json", "over the profile"});
+  EXPECT_EQ(contents(directory() / "profile.json"), profile);
+  ASSERT_EQ(layline("compile " + model + " -o program.pte").status, 0);
+  const std::string program = contents(directory() / "program.pte");
+  expect_refusal("bench program.pte --iterations 1 --per-op --node-data program.pte",
+                 {"program.pte", "over the program"});
+  EXPECT_EQ(contents(directory() / "program.pte"), program);
+}
+
 // ---- Inputs that are not models ----
 
 TEST_F(CliTest, FilesThatAreNotModels) {
@@ -276,7 +293,8 @@ TEST_F(CliTest, FilesThatAreNotModels) {
     expect_refusal(fmt::format("run {} --output-dir outputs", model), {model});
     expect_refusal(fmt::format("bench {}", model), {model});
   }
-  expect_refusal("compile program.pte", {"program.pte", "layline run"});
+  for (const char* command : {"compile", "explain", "verify"})
+    expect_refusal(fmt::format("{} program.pte", command), {"program.pte", "layline run"});
   expect_refusal("run program.pte", {"program.pte"});
   expect_refusal("run missing.pte", {"missing.pte"});
 }

@@ -203,6 +203,18 @@ TEST_F(Hostile, ManyInputsAndOutputsOfOneName) {
             repeated(20'000, [](int i) { return fmt::format("output \"x\" %x{}", i); })));
 }
 
+TEST_F(Hostile, ManyOutputs) {
+  // More than the border of one delegate takes, all alive at the end.
+  const std::string outputs =
+      "input \"x\" %x : f32[4]\n" + repeated(20'000, [](int i) {
+        return fmt::format(
+            "%c{0} : f32[] = constant() {{ data = f32[] ({1}) }}\n%y{0} = add(%x, %c{0})\n"
+            "output \"y{0}\" %y{0}",
+            i, i + 1);
+      });
+  for (const char* target : {"xnnpack", "tosa"}) EXPECT_EQ(compile(graph(outputs), target), "");
+}
+
 TEST_F(Hostile, ArchivesThatUnpackToMore) {
   // Entries are used where they lie: a thousand names of the same bytes take no memory, and what is
   // compressed is refused.

@@ -134,6 +134,26 @@ TEST(MemoryPlan, LongChainsAreQuick) {
   EXPECT_EQ(plan_memory(buffers, 0).arena_bytes, 2048u);
 }
 
+TEST(MemoryPlan, ManyBuffersThatAllMeetNeedNoListOfPairs) {
+  // 10^10 pairs would be 150 GB. Every other buffer dies early, and what comes after it fills its
+  // gap exactly.
+  constexpr int32_t kCount = 100'000;
+  std::vector<BufferLife> buffers;
+  for (int32_t i = 0; i < kCount; ++i)
+    buffers.push_back({16u * (1u + static_cast<unsigned>(i) % 7), 0, i % 2 == 0 ? 1 : 3});
+  for (int32_t i = 0; i < kCount; i += 2) buffers.push_back({buffers[i].bytes, 2, 3});
+  const MemoryPlan plan = plan_memory(buffers, 0);
+  EXPECT_EQ(plan.arena_bytes, plan.lower_bound);
+  for (const int32_t step : {0, 3}) {
+    std::vector<std::pair<uint64_t, uint64_t>> places;
+    for (size_t i = 0; i < buffers.size(); ++i)
+      if (buffers[i].first_use <= step && step <= buffers[i].last_use)
+        places.emplace_back(plan.offsets[i], plan.offsets[i] + buffers[i].bytes);
+    std::ranges::sort(places);
+    for (size_t i = 1; i < places.size(); ++i) ASSERT_LE(places[i - 1].second, places[i].first);
+  }
+}
+
 TEST(MemoryPlan, RefusesNonsense) {
   EXPECT_THROW(plan_memory({{16, 3, 2}}), InternalError);
   const uint64_t huge = std::numeric_limits<uint64_t>::max();

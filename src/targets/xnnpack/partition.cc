@@ -1,10 +1,12 @@
 #include "targets/xnnpack/partition.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 
 #include "targets/delegate_levels.h"
 #include "targets/xnnpack/kernels.h"
+#include "targets/xnnpack/payload.h"
 
 namespace layline::xnnpack {
 namespace {
@@ -15,8 +17,8 @@ bool is_view(const Node& node) {
   return node.is(Op::relayout) && node.attrs<RelayoutAttrs>().relayout.is_view();
 }
 
-/// What crosses the border of a part, in order of first use and of definition.
-void find_border(Part& part) {
+/// With what crosses the border of the part, in order of first use and of definition.
+Part with_border(Part part) {
   std::unordered_map<const Value*, bool> inside;  // and whether it is already listed as an input
   for (const Node* node : part.nodes) inside.emplace(node->result(), false);
   for (const Node* node : part.nodes)
@@ -31,6 +33,7 @@ void find_border(Part& part) {
         });
     if (read_outside) part.outputs.push_back(result);
   }
+  return part;
 }
 
 class Partitioner {
@@ -58,9 +61,8 @@ class Partitioner {
     for (size_t level = 0; level < delegated.size(); ++level) {
       add_delegate(delegated[level], result);
       for (size_t n : kernels[level])
-        result.parts.push_back({false, {nodes_[n]}, std::move(why_[n])});
+        result.parts.push_back(with_border({false, {nodes_[n]}, std::move(why_[n])}));
     }
-    for (Part& part : result.parts) find_border(part);
     return result;
   }
 
@@ -102,14 +104,22 @@ class Partitioner {
     }
   }
 
-  void add_delegate(const std::vector<size_t>& members, Partition& result) const {
+  /// One delegate, or several where more crosses its border than the runtime takes: nodes stand in
+  /// topological order, so that each half is convex.
+  void add_delegate(std::span<const size_t> members, Partition& result) const {
     if (members.empty()) return;
     std::vector<Node*> nodes;
     for (size_t n : members) nodes.push_back(nodes_[n]);
     if (std::ranges::all_of(nodes, [](const Node* node) { return is_view(*node); })) {
-      for (Node* node : nodes) result.parts.push_back({false, {node}, kNotWorth});
+      for (Node* node : nodes) result.parts.push_back(with_border({false, {node}, kNotWorth}));
+      return;
+    }
+    Part part = with_border({true, std::move(nodes)});
+    if (members.size() == 1 || part.inputs.size() + part.outputs.size() <= xnn::kMaxExternals) {
+      result.parts.push_back(std::move(part));
     } else {
-      result.parts.push_back({true, std::move(nodes)});
+      add_delegate(members.first(members.size() / 2), result);
+      add_delegate(members.subspan(members.size() / 2), result);
     }
   }
 

@@ -17,8 +17,6 @@ namespace fb = fb_xnnpack;
 using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
 
-constexpr uint32_t kMaxExternals = 4096;
-
 // Flags of values and nodes, as XNNPACK numbers them.
 constexpr uint32_t kExternalInput = 1;
 constexpr uint32_t kExternalOutput = 2;

@@ -53,6 +53,9 @@ enum class Datatype : int16_t {
 using ValueId = uint32_t;
 inline constexpr ValueId kNoValue = std::numeric_limits<uint32_t>::max();
 
+/// How many inputs and outputs together the runtime lets a delegate have.
+inline constexpr size_t kMaxExternals = 4096;
+
 /// Named data of the program that holds a constant. Never inline in the payload: the runtime frees
 /// the payload after init, and only filters and biases have been packed by then. For the same
 /// reason a value that is a filter or bias of one node must not also be the plain operand of
