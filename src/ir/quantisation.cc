@@ -150,8 +150,8 @@ void expect_quantisation(const Quantisation& quantisation, const Shape& shape) {
     throw UserError("expected {} scales and zero points, found {} and {}", entries,
                     quantisation.scales.size(), quantisation.zero_points.size());
   for (const float scale : quantisation.scales)
-    if (!(scale > 0) || !std::isfinite(scale))
-      throw UserError("expected scales above 0, found {}", scale);
+    if (!(scale > 0) || !std::isnormal(scale))
+      throw UserError("expected scales from 1.2e-38 to 3.4e+38, found {}", scale);
 }
 
 }  // namespace layline

@@ -2,6 +2,7 @@
 // the reference evaluator compute.
 //
 // LAYLINE_SEED gives the first seed of the random graphs and LAYLINE_GRAPHS how many there are.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -219,6 +220,44 @@ TEST(QuantisedFixtures, DynamicAsEvaluatedAndNoWorseThanTorch) {
 }
 
 // Scales and zero points move with the data, so quantised numbers are moved where real ones are.
+/// Scales and zero points that XNNPACK refuses to load: what has them runs otherwise.
+TEST(QuantisedScales, TheOddestRun) {
+  struct Case {
+    const char *x, *weight, *y;
+  };
+  for (const Case& c : {
+           Case{"scale f32[] (0.03) zero i32[] (4)", "0.02", "scale f32[] (1e-10)"},
+           Case{"scale f32[] (0.03) zero i32[] (4)", "0.02", "scale f32[] (1e+10)"},
+           Case{"scale f32[] (1e-20)", "1e-20", "scale f32[] (1e-37)"},
+           Case{"scale f32[] (1e-37)", "1e-3", "scale f32[] (1e-37)"},
+           Case{"scale f32[] (0.03) zero i32[] (-129)", "0.02", "scale f32[] (0.05)"},
+           Case{"scale f32[] (0.03)", "0.02", "scale f32[] (0.05) zero i32[] (2147483647)"},
+       }) {
+    const std::string text = fmt::format(
+        "graph \"forward\" {{\ninput \"x\" %x : f32[1,4,4,2]\n"
+        "%q = quantize(%x) {{ quantisation = i8 in [-128,127] {0} }}\n%d = dequantize(%q)\n"
+        "%w = constant() {{ data = i8[3,1,1,2] (1, -2, 30, 4, 50, -60), quantisation = "
+        "i8 in [-127,127] scale f32[3,1,1,1] ({1}, 0.02, {1}) }}\n%wd = dequantize(%w)\n"
+        "%c = conv(%d, %wd) {{ stride = [1,1], dilation = [1,1], low = [0,0], high = [0,0] }}\n"
+        "%qc = quantize(%c) {{ quantisation = i8 in [-128,127] {2} }}\n%y = dequantize(%qc)\n"
+        "%m = mul(%d, %d)\n%qm = quantize(%m) {{ quantisation = i8 in [-128,127] {2} }}\n"
+        "%z = dequantize(%qm)\noutput \"y\" %y\noutput \"z\" %z\n}}\n",
+        c.x, c.weight, c.y);
+    SCOPED_TRACE(text);
+    Tensor x({DType::f32, {1, 4, 4, 2}});
+    for (int64_t i = 0; i < x.count(); ++i) x.set(i, static_cast<double>(i) / 8 - 2);
+    const Graph graph = parse_graph(text, "text");
+    const std::vector<Tensor> expected = evaluate(graph, std::vector{x});
+    const Ran ran = compile_and_run(parse_graph(text, "text"), {x});
+    for (size_t o = 0; o < expected.size(); ++o) {
+      const double step = step_of(graph.outputs()[o].value);
+      for (int64_t i = 0; i < expected[o].count(); ++i)
+        ASSERT_NEAR(ran.outputs[o].get(i), expected[o].get(i), 1.01 * step)
+            << "output " << o << ", element " << i;
+    }
+  }
+}
+
 TEST(QuantisedFixtures, NoMorePermutesThanWithRealActivations) {
   int64_t all = 0;
   for (const std::string_view prefix :

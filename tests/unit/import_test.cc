@@ -95,6 +95,11 @@ TEST(Import, NamesDefinedTwice) {
                  "`conv2d` is defined twice");
 }
 
+TEST(Import, AStateStaysWhatItIs) {
+  expect_refused({kModel, "\"user_input_mutation\"", "\"where_1\"", "\"sum_1\""},
+                 "in place to `x`, which is f32[2,3]", "state_inputs.decomposed");
+}
+
 TEST(Import, UnknownDtypes) {
   expect_refused({kModel, "\"tensor_values\"", "\"dtype\": 7", "\"dtype\": 99"}, "99");
   expect_refused({kModel, "\"tensor_values\"", "\"dtype\": 7", "\"dtype\": 10"}, "complex64");

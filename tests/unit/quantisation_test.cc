@@ -130,6 +130,7 @@ TEST(Quantisation, RefusesWhatIsNone) {
   refused(per_tensor(DType::i8, 0, 0), {2});
   refused(per_tensor(DType::i8, -1, 0), {2});
   refused(per_tensor(DType::i8, std::numeric_limits<float>::infinity(), 0), {2});
+  refused(per_tensor(DType::i8, 1e-40f, 0), {2});
   refused({DType::i8, -129, 127, {}, {1}, {}}, {2});
   refused({DType::f32, 0, 1, {}, {1}, {}}, {2});
   refused({DType::i8, 5, -5, {}, {1}, {}}, {2});

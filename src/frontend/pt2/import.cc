@@ -482,12 +482,7 @@ class Importer {
       if (!env_.contains(name))
         throw UserError("{}: the model changes `{}`, which it does not have",
                         archive_.file()->path(), spec->target);
-      Value* value = output_value(spec->name, builder);
-      if (value->type() != env_.read(name, builder)->type())
-        throw UserError("{}: the model changes `{}` from {} to {}", archive_.file()->path(),
-                        spec->target, to_string(env_.read(name, builder)->type()),
-                        to_string(value->type()));
-      env_.write(name, value, builder);
+      env_.write(name, output_value(spec->name, builder), builder);
     }
     for (const Changeable& changeable : changeable_) {
       const Builder builder = builder_for(changeable.name);

@@ -61,7 +61,11 @@ Value* TensorEnv::read(std::string_view name, const Builder& builder) {
 void TensorEnv::write(std::string_view name, Value* value, const Builder& builder) {
   Binding& binding = bindings_.at(name);
   Storage& storage = storages_[binding.storage];
-  if (read(name, builder) == value) return;
+  const Value* before = read(name, builder);
+  if (before == value) return;
+  if (before->type() != value->type())
+    throw UserError("{}: writes {} in place to `{}`, which is {}", describe(*builder.origin()),
+                    to_string(value->type()), name, to_string(before->type()));
   if (!storage.fixed.empty()) throw UserError("{}: {}", describe(*builder.origin()), storage.fixed);
   // The values along the path, so that each step knows what surrounds the part it views.
   std::vector<Value*> along = {storage.value};

@@ -15,10 +15,20 @@ namespace {
 // Kernels count groups of inputs in blocks of 32.
 constexpr int64_t kGroupMultiple = 32;
 
+// (XNNPACK, src/operators/convolution-nhwc.c and its like: scale of the sums / output scale < 2^8.)
+constexpr float kLargestRatio = 0x1p+8f;
+
+/// XNNPACK takes no tensor with a zero point that its integers do not have.
+bool has_own_zero_point(const Quantisation& quantisation) {
+  const auto [least, greatest] = integer_range(quantisation.dtype);
+  return quantisation.zero_point() >= least && quantisation.zero_point() <= greatest;
+}
+
 bool is_activation(const Value* value, bool unsigned_too) {
   const QuantisationRef& quantisation = value->type().quantisation;
   return quantisation && quantisation->per_tensor() &&
-         (quantisation->dtype == DType::i8 || (unsigned_too && quantisation->dtype == DType::u8));
+         (quantisation->dtype == DType::i8 || (unsigned_too && quantisation->dtype == DType::u8)) &&
+         has_own_zero_point(*quantisation);
 }
 
 bool are_activations(const Node& node, bool unsigned_too) {
@@ -89,9 +99,11 @@ std::string refuse_contraction(const Node& node) {
       return "XNNPACK's depthwise kernels on integers have windows of 25 elements at most";
     if (!is_activation(node.operand(0), false) || !is_activation(node.result(), false))
       return "XNNPACK's quantised products are of i8";
-    return bias_fits(node, sum_scales(node.operand(0), filter_of(weight).scales))
-               ? ""
-               : "the bias exceeds 32 bits in the scale of the sums";
+    const std::vector<float> scales = sum_scales(node.operand(0), filter_of(weight).scales);
+    const float to = node.result()->type().quantisation->scale();
+    if (!std::isnormal(std::ranges::min(scales)) || std::ranges::max(scales) / to >= kLargestRatio)
+      return "the scales differ too much";
+    return bias_fits(node, scales) ? "" : "the bias exceeds 32 bits in the scale of the sums";
   }
   if (!is_dynamic(node.attributes()) && !node.is(Op::linear))
     return "XNNPACK convolves real numbers with real weights";
@@ -109,7 +121,7 @@ std::string refuse_sum(const Node& node) {
   float largest = 0;
   for (const Value* operand : node.operands())
     largest = std::max(largest, operand->type().quantisation->scale() / to);
-  return largest >= 0x1p-10f && largest < 0x1p+8f ? "" : "the scales differ too much";
+  return largest >= 0x1p-10f && largest < kLargestRatio ? "" : "the scales differ too much";
 }
 
 /// (XNNPACK: 2^-16 <= product of the input scales / output scale < 2^8.)
@@ -117,7 +129,7 @@ std::string refuse_product(const Node& node) {
   if (!are_activations(node, true)) return "XNNPACK multiplies operands that are quantised alike";
   float ratio = 1 / node.result()->type().quantisation->scale();
   for (const Value* operand : node.operands()) ratio *= operand->type().quantisation->scale();
-  return ratio >= 0x1p-16f && ratio < 0x1p+8f ? "" : "the scales differ too much";
+  return ratio >= 0x1p-16f && ratio < kLargestRatio ? "" : "the scales differ too much";
 }
 
 }  // namespace

@@ -1,0 +1,39 @@
+// The runtime lets a delegate have so many inputs and outputs; what has more is several delegates.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "../unit/make_tensor.h"
+#include "../zip_writer.h"
+#include "compiler/compile.h"
+#include "pte/sink.h"
+#include "runtime/program.h"
+
+namespace layline {
+namespace {
+
+TEST(WideDelegates, MoreOutputsThanOneDelegateTakes) {
+  constexpr int kOutputs = 9'000;
+  std::string text = "graph \"forward\" {\ninput \"x\" %x : f32[2]\n%y0 = neg(%x)\n";
+  // Each reads the one before it, so that values cross from delegate to delegate.
+  for (int i = 1; i <= kOutputs; ++i)
+    text += fmt::format("%y{0} = {2}(%y{1}, %x)\noutput \"y{0}\" %y{0}\n", i, i - 1,
+                        i % 2 == 0 ? "add" : "sub");
+  const TemporaryFile file(text + "}\n");
+  const Compiled compiled = compile(file.path(), {});
+  EXPECT_EQ(compiled.report.delegates, 4);
+  MemorySink sink;
+  write_program(compiled, sink);
+  LoadedProgram loaded = LoadedProgram::from_compiled(sink.bytes(), "the program");
+  const Tensor x = f32({2}, {1, 3});
+  const std::vector<HostTensor> outputs = loaded.run({as_host(x)});
+  ASSERT_EQ(outputs.size(), size_t{kOutputs});
+  for (int i = 1; i <= kOutputs; ++i) {
+    const Tensor y = as_tensor(outputs[static_cast<size_t>(i - 1)]);
+    const double times = i % 2 == 0 ? -1 : -2;
+    ASSERT_EQ(y.get(0), times * x.get(0)) << i;
+    ASSERT_EQ(y.get(1), times * x.get(1)) << i;
+  }
+}
+
+}  // namespace
+}  // namespace layline
