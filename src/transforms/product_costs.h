@@ -5,6 +5,10 @@
 
 namespace layline {
 
+/// The places of the largest window for which XNNPACK has depthwise kernels; a larger one runs as a
+/// grouped convolution, of reals or integers.
+constexpr int64_t kMostDepthwisePlaces = 25;
+
 /// Femtoseconds for a multiply-add. Zeros where nothing was measured: then nothing is chosen by
 /// them.
 struct ProductCosts {
@@ -13,7 +17,7 @@ struct ProductCosts {
   int64_t depthwise_fs = 0;            // in a depthwise one for which the target has a kernel
   int64_t grouped_fs = 0;              // in a depthwise one whose window has too many places for it
   int64_t integer_depthwise9_fs = 0;   // in a depthwise one of integers with up to 9 places
-  int64_t integer_depthwise25_fs = 0;  // and with up to 25
+  int64_t integer_depthwise25_fs = 0;  // and with more
   int64_t convert_fs = 0;              // not for a multiply-add: for quantising a number, or back
   bool operator==(const ProductCosts&) const = default;
 };

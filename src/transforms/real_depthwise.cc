@@ -7,11 +7,10 @@
 #include "ir/tensor.h"
 #include "transforms/conv_choice.h"
 #include "transforms/passes.h"
+#include "transforms/product_costs.h"
 
 namespace layline {
 namespace {
-
-constexpr int64_t kMostPlaces = 25;  // of a kernel for integers; beyond, the target has none
 
 bool is_depthwise_of_integers(const Node& conv) {
   return conv.attrs<ConvAttrs>().groups > 1 && conv.operand(1)->shape().back().is_one() &&
@@ -36,7 +35,7 @@ bool real_depthwise(Graph& graph, PassContext& context) {
   for (Node* node : graph) {
     if (!node->is(Op::conv) || !is_depthwise_of_integers(*node)) continue;
     const auto sizes = conv_sizes(*node);
-    if (!sizes || sizes->rows * sizes->columns > kMostPlaces) continue;
+    if (!sizes || sizes->rows * sizes->columns > kMostDepthwisePlaces) continue;
     if (node->operand_count() > 2 && !stored_constant(node->operand(2))) continue;
     const double count = sizes->products(node->attrs<ConvAttrs>().groups);
     const int64_t numbers = sizes->batch * sizes->height * sizes->width * sizes->channels +

@@ -11,12 +11,13 @@
 #include "ir/tensor.h"
 #include "transforms/conv_choice.h"
 #include "transforms/passes.h"
+#include "transforms/product_costs.h"
 
 namespace layline {
 namespace {
 
 // The windows that XNNPACK has depthwise kernels for; a smaller window costs as much as the next.
-constexpr std::array<int64_t, 4> kKernels = {3, 4, 9, 25};
+constexpr std::array<int64_t, 4> kKernels = {3, 4, 9, kMostDepthwisePlaces};
 constexpr int64_t kMostPlaces = kKernels.back();
 
 /// Places along one axis: first, first + step, ...

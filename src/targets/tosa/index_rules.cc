@@ -100,7 +100,8 @@ class GridSample {
         attrs_(node.attrs<GridSampleAttrs>()),
         image_(node.operand(0)),
         shape_(image_->shape()),
-        points_(element_count(node.operand(1)->shape()).value() / 2) {}
+        points_(element_count(node.operand(1)->shape()).value() / 2),
+        first_(build.constant(first_pixels())) {}
 
   Value* sampled(Value* grid) const {
     Value* pairs = build_.view(grid, {Dim(points_), 2});
@@ -142,6 +143,15 @@ class GridSample {
     return f_.choose(f_.is(Op::less_equal, way, span), f_.plus(way, low), returning);
   }
 
+  /// For each point, the first pixel of its image among all.
+  Tensor first_pixels() const {
+    Tensor first({DType::i32, {Dim(points_), 1}});
+    const int64_t pixels = shape_[1].value() * shape_[2].value();
+    const int64_t each = points_ / shape_[0].value();
+    for (int64_t i = 0; i < points_; ++i) first.set_int(i, i / each * pixels);
+    return first;
+  }
+
   Value* is_within(Value* x, int64_t size) const {
     return f_.is(Op::logical_and, f_.is(Op::greater_equal, x, 0.0),
                  f_.is(Op::less, x, static_cast<double>(size)));
@@ -154,13 +164,10 @@ class GridSample {
   /// [points, channels]; 0 outside the image.
   Value* pixel(Points at) const {
     const int64_t height = shape_[1].value(), width = shape_[2].value();
-    Tensor first({DType::i32, {Dim(points_), 1}});
-    const int64_t each = points_ / shape_[0].value();
-    for (int64_t i = 0; i < points_; ++i) first.set_int(i, i / each * height * width);
     Value* rows = build_.binary(Op::mul, index(at.row, height),
                                 build_.scalar(DType::i32, static_cast<double>(width)));
     Value* in_image = build_.binary(Op::add, rows, index(at.column, width));
-    Value* indices = build_.binary(Op::add, in_image, build_.constant(first));
+    Value* indices = build_.binary(Op::add, in_image, first_);
     Value* pixels = build_.view(image_, {shape_[0] * shape_[1] * shape_[2], shape_[3]});
     Value* found =
         build_.add(Op::gather, {pixels, build_.view(indices, {Dim(points_)})}, AxisAttrs{0});
@@ -175,6 +182,7 @@ class GridSample {
   Value* image_;
   const Shape& shape_;
   int64_t points_;
+  Value* first_;
 };
 
 }  // namespace

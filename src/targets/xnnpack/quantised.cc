@@ -8,6 +8,7 @@
 #include "ir/evaluate.h"
 #include "ir/quantised_tensor.h"
 #include "targets/xnnpack/delegate_builder.h"
+#include "transforms/product_costs.h"
 
 namespace layline::xnnpack {
 namespace {
@@ -67,12 +68,11 @@ bool bias_fits(const Node& node, const std::vector<float>& scales) {
 /// Each channel on its own, with a window that no depthwise kernel on integers has. XNNPACK would
 /// multiply one matrix for each channel instead, several times slower than it convolves reals.
 bool is_large_depthwise(const Node& node) {
-  constexpr int64_t kMostTaps = 25;
   if (!node.is(Op::conv) || node.attrs<ConvAttrs>().groups == 1) return false;
   const Shape& weight = node.operand(1)->shape();  // [outputs, ..., inputs of a group]
   int64_t taps = 1;
   for (size_t axis = 1; axis + 1 < weight.size(); ++axis) taps *= weight[axis].value();
-  return weight.back().is_one() && taps > kMostTaps;
+  return weight.back().is_one() && taps > kMostDepthwisePlaces;
 }
 
 std::string refuse_contraction(const Node& node) {
