@@ -10,61 +10,77 @@
 namespace layline {
 namespace {
 
-/// How far apart the entries of a factor's table are for two neighbouring choices of a variable; 0
-/// if the factor does not depend on it.
-size_t stride_of(const std::vector<int>& domain, const Factor& factor, int variable) {
+/// A cost as one number, with time in its upper word: adding and comparing costs is what
+/// eliminating variables takes its time for.
+__extension__ using Packed = unsigned __int128;
+
+constexpr int kWord = 64;
+constexpr int kTieBits = 21;  // for permutes, views and reordered ops each: none exceeds kMostTies
+constexpr int64_t kMostTies = (int64_t{1} << kTieBits) - 1;
+
+Packed packed(const Cost& cost) {
+  const int64_t ties =
+      (cost.permutes << (2 * kTieBits)) + (cost.views << kTieBits) + cost.reordered;
+  return (Packed{static_cast<uint64_t>(cost.time_ps)} << kWord) + static_cast<uint64_t>(ties);
+}
+
+Cost unpacked(Packed cost) {
+  const auto ties = static_cast<int64_t>(cost);
+  return {static_cast<int64_t>(cost >> kWord), ties >> (2 * kTieBits),
+          (ties >> kTieBits) & kMostTies, ties & kMostTies};
+}
+
+/// As the sum of costs: what is forbidden stays so.
+Packed sum(Packed a, Packed b) {
+  const Packed both = a + b;
+  const auto time = std::min(static_cast<uint64_t>(both >> kWord), uint64_t{Cost::kForbiddenTime});
+  return (Packed{time} << kWord) + static_cast<uint64_t>(both);
+}
+
+/// to[k] = a[k] + b[k * stride]
+void add(const Packed* a, const Packed* b, size_t stride, std::span<Packed> to) {
+  for (Packed& total : to) {
+    total = sum(*a++, *b);
+    b += stride;
+  }
+}
+
+/// The least a[k] + b[k * stride].
+Packed least_sum(std::span<const Packed> a, const Packed* b, size_t stride) {
+  Packed least = ~Packed{0};
+  for (Packed cost : a) {
+    least = std::min(least, sum(cost, *b));
+    b += stride;
+  }
+  return least;
+}
+
+/// A factor during elimination.
+struct Table {
+  std::vector<int> scope;
+  std::vector<Packed> entries;
+};
+
+/// How far apart the entries of a table over `scope` are for two neighbouring choices of a
+/// variable; 0 if the table does not depend on it.
+size_t stride_of(const std::vector<int>& domain, const std::vector<int>& scope, int variable) {
   size_t stride = 1;
-  for (size_t i = factor.scope.size(); i-- > 0;) {
-    if (factor.scope[i] == variable) return stride;
-    stride *= static_cast<size_t>(domain[static_cast<size_t>(factor.scope[i])]);
+  for (size_t i = scope.size(); i-- > 0;) {
+    if (scope[i] == variable) return stride;
+    stride *= static_cast<size_t>(domain[static_cast<size_t>(scope[i])]);
   }
   return 0;
 }
 
-/// Steps through all choices of a list of variables, the last fastest, and keeps track of where
-/// that is in the tables of factors, at the first choice of all other variables.
-class Walk {
- public:
-  Walk(const std::vector<int>& domain, const std::vector<int>& scope,
-       const std::vector<const Factor*>& factors)
-      : choice_(scope.size(), 0), position_(factors.size(), 0), strides_(scope.size()) {
-    for (size_t i = 0; i < scope.size(); ++i) {
-      sizes_.push_back(domain[static_cast<size_t>(scope[i])]);
-      for (size_t f = 0; f < factors.size(); ++f)
-        if (const size_t stride = stride_of(domain, *factors[f], scope[i]); stride > 0)
-          strides_[i].push_back({f, stride});
-    }
-  }
-
-  const std::vector<size_t>& position() const { return position_; }
-  const std::vector<int>& choice() const { return choice_; }
-  /// How many of the first variables the last step left alone; none before the first step.
-  size_t unchanged() const { return unchanged_; }
-
-  bool next() {
-    for (size_t i = sizes_.size(); i-- > 0;) {
-      if (++choice_[i] < sizes_[i]) {
-        for (auto [factor, stride] : strides_[i]) position_[factor] += stride;
-        unchanged_ = i;
-        return true;
-      }
-      choice_[i] = 0;
-      for (auto [factor, stride] : strides_[i])
-        position_[factor] -= stride * static_cast<size_t>(sizes_[i] - 1);
-    }
-    return false;
-  }
-
- private:
-  struct Step {
-    size_t factor, stride;
-  };
-  std::vector<int> sizes_;
-  std::vector<int> choice_;
-  std::vector<size_t> position_;
-  std::vector<std::vector<Step>> strides_;  // for each variable, of the factors that depend on it
-  size_t unchanged_ = 0;
-};
+/// Where the entry for a choice of all variables is in a table over `scope`.
+size_t position_in(const std::vector<int>& domain, const std::vector<int>& scope,
+                   const std::vector<int>& choice) {
+  size_t position = 0;
+  for (int variable : scope)
+    position = position * static_cast<size_t>(domain[static_cast<size_t>(variable)]) +
+               static_cast<size_t>(choice[static_cast<size_t>(variable)]);
+  return position;
+}
 
 size_t entries(const std::vector<int>& domain, const std::vector<int>& scope, size_t limit) {
   size_t count = 1;
@@ -81,6 +97,96 @@ std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
   return a;
 }
 
+/// How far the entries of a table over `scope` are from its first, for all choices of `variables`,
+/// the last fastest.
+std::vector<size_t> offsets(const std::vector<int>& domain, const std::vector<int>& scope,
+                            std::span<const int> variables) {
+  std::vector<size_t> result = {0};
+  for (int variable : variables) {
+    const auto size = static_cast<size_t>(domain[static_cast<size_t>(variable)]);
+    const size_t stride = stride_of(domain, scope, variable);
+    std::vector<size_t> further;
+    further.reserve(result.size() * size);
+    for (size_t offset : result)
+      for (size_t choice = 0; choice < size; ++choice) further.push_back(offset + choice * stride);
+    result = std::move(further);
+  }
+  return result;
+}
+
+/// The least sums of some tables over one of their variables, as a table over the others. These are
+/// taken in two parts, outer and inner: tables that depend on one part only are added up for
+/// themselves, and most do.
+class LeastSums {
+ public:
+  LeastSums(const std::vector<int>& domain, std::span<const int> scope, int variable,
+            const std::vector<const Table*>& tables)
+      : choices_(static_cast<size_t>(domain[static_cast<size_t>(variable)])) {
+    constexpr size_t kMostInner = 512;
+    size_t split = scope.size();
+    for (size_t inner = 1; split > 0; --split) {
+      inner *= static_cast<size_t>(domain[static_cast<size_t>(scope[split - 1])]);
+      if (inner > kMostInner && split < scope.size()) break;
+    }
+    const auto outer = scope.first(split), inner = scope.subspan(split);
+    outer_ = offsets(domain, {}, outer).size();
+    inner_sums_.resize(offsets(domain, {}, inner).size() * choices_);
+    for (const Table* table : tables) {
+      const size_t stride = stride_of(domain, table->scope, variable);
+      const auto depends = [&](int other) { return stride_of(domain, table->scope, other) > 0; };
+      Part part{table->entries.data(), stride, offsets(domain, table->scope, outer), {}};
+      if (std::ranges::none_of(inner, depends)) {
+        outer_parts_.push_back(std::move(part));
+        continue;
+      }
+      part.inner = offsets(domain, table->scope, inner);
+      if (std::ranges::any_of(outer, depends))
+        mixed_parts_.push_back(std::move(part));
+      else
+        for (size_t i = 0; i < part.inner.size(); ++i) {
+          Packed* sums = &inner_sums_[i * choices_];
+          add(sums, part.entries + part.inner[i], stride, {sums, choices_});
+        }
+    }
+  }
+
+  std::vector<Packed> table() const {
+    std::vector<Packed> result(outer_ * inner_sums_.size() / choices_);
+    auto entry = result.begin();
+    std::vector<Packed> outer_sums(choices_), sums(choices_);
+    for (size_t o = 0; o < outer_; ++o) {
+      std::ranges::fill(outer_sums, 0);
+      for (const Part& part : outer_parts_)
+        add(outer_sums.data(), part.entries + part.outer[o], part.stride, outer_sums);
+      for (size_t i = 0; i * choices_ < inner_sums_.size(); ++i) {
+        const Packed* last = &inner_sums_[i * choices_];
+        size_t stride = 1;
+        std::span<const Packed> others = outer_sums;
+        for (const Part& part : mixed_parts_) {
+          add(others.data(), last, stride, sums);
+          others = sums;
+          last = part.entries + part.outer[o] + part.inner[i];
+          stride = part.stride;
+        }
+        *entry++ = least_sum(others, last, stride);
+      }
+    }
+    return result;
+  }
+
+ private:
+  struct Part {
+    const Packed* entries;
+    size_t stride;  // of the variable
+    std::vector<size_t> outer, inner;
+  };
+
+  const size_t choices_;
+  size_t outer_ = 0;
+  std::vector<Packed> inner_sums_;  // for each choice of the inner variables, then of the variable
+  std::vector<Part> outer_parts_, mixed_parts_;
+};
+
 class Elimination {
  public:
   Elimination(const Energy& energy, size_t most_entries)
@@ -89,10 +195,22 @@ class Elimination {
         of_variable_(domain_.size()),
         neighbours_(domain_.size()),
         buckets_(domain_.size()) {
+    Cost most;
     for (const Factor& factor : energy.factors) {
-      factors_.push_back(&factor);
-      attach(static_cast<int>(factors_.size()) - 1);
+      Table table{factor.scope, {}};
+      table.entries.reserve(factor.table.size());
+      Cost largest;
+      for (const Cost& cost : factor.table) {
+        table.entries.push_back(packed(cost));
+        largest.permutes = std::max(largest.permutes, cost.permutes);
+        largest.views = std::max(largest.views, cost.views);
+        largest.reordered = std::max(largest.reordered, cost.reordered);
+      }
+      most += largest;
+      attach(std::move(table));
     }
+    if (std::max({most.permutes, most.views, most.reordered}) > kMostTies)
+      throw UserError("the graph is too large for layouts to be placed; disable place_layouts");
   }
 
   Minimum run(const Energy& energy) {
@@ -115,7 +233,7 @@ class Elimination {
     }
     Minimum minimum;
     minimum.work = work_;
-    minimum.bound = constant_;
+    minimum.bound = unpacked(constant_);
     minimum.choice.assign(domain_.size(), 0);
     for (size_t i = order.size(); i-- > 0;) choose(order[i], minimum.choice);
     minimum.cost = cost_of(energy, minimum.choice);
@@ -123,16 +241,17 @@ class Elimination {
   }
 
  private:
-  void attach(int index) {
-    const Factor& factor = *factors_[static_cast<size_t>(index)];
-    if (factor.scope.empty()) {
-      constant_ += factor.table[0];
+  void attach(Table made) {
+    const auto index = static_cast<int>(tables_.size());
+    const Table& table = tables_.emplace_back(std::move(made));
+    if (table.scope.empty()) {
+      constant_ = sum(constant_, table.entries[0]);
       return;
     }
-    for (int variable : factor.scope) {
+    for (int variable : table.scope) {
       of_variable_[static_cast<size_t>(variable)].push_back(index);
       auto& adjacent = neighbours_[static_cast<size_t>(variable)];
-      for (int other : factor.scope)
+      for (int other : table.scope)
         if (other != variable && std::ranges::find(adjacent, other) == adjacent.end())
           adjacent.push_back(other);
     }
@@ -153,7 +272,7 @@ class Elimination {
     for (int f : buckets_[v]) {
       bool placed = false;
       for (size_t g = 0; g < groups.size() && !placed; ++g) {
-        std::vector<int> scope = joined(scopes[g], factors_[static_cast<size_t>(f)]->scope);
+        std::vector<int> scope = joined(scopes[g], tables_[static_cast<size_t>(f)].scope);
         if (entries(domain_, scope, limit_) > limit_) continue;
         groups[g].push_back(f);
         scopes[g] = std::move(scope);
@@ -161,68 +280,36 @@ class Elimination {
       }
       if (placed) continue;
       groups.push_back({f});
-      scopes.push_back(joined({variable}, factors_[static_cast<size_t>(f)]->scope));
+      scopes.push_back(joined({variable}, tables_[static_cast<size_t>(f)].scope));
     }
     for (size_t g = 0; g < groups.size(); ++g) minimise_out(variable, groups[g], scopes[g]);
     neighbours_[v].clear();
   }
 
-  /// Adds the minimum over `variable` of the sum of some factors, as a new factor.
+  /// Adds the minimum over `variable` of the sum of some tables, as a new table.
   void minimise_out(int variable, const std::vector<int>& group, std::vector<int> scope) {
     std::erase(scope, variable);
-    const auto choices = static_cast<size_t>(domain_[static_cast<size_t>(variable)]);
-    std::vector<const Factor*> parts;
-    for (int f : group) parts.push_back(factors_[static_cast<size_t>(f)]);
-    // A part is added where the last of its variables is chosen, and not again while only further
-    // ones change.
-    struct Part {
-      size_t index, stride;
-    };
-    std::vector<std::vector<Part>> added(std::max<size_t>(scope.size(), 1));
-    for (size_t i = 0; i < parts.size(); ++i) {
-      size_t last = added.size() - 1;
-      while (last > 0 && stride_of(domain_, *parts[i], scope[last]) == 0) --last;
-      added[last].push_back({i, stride_of(domain_, *parts[i], variable)});
-    }
-    std::vector<Cost> sums((added.size() + 1) * choices);  // none, and up to each variable
-    std::vector<Cost> table;
-    table.reserve(entries(domain_, scope, limit_));
-    Walk walk(domain_, scope, parts);
-    do {
-      for (size_t i = walk.unchanged(); i < added.size(); ++i) {
-        const Cost* before = &sums[i * choices];
-        Cost* sum = &sums[(i + 1) * choices];
-        for (size_t k = 0; k < choices; ++k) {
-          sum[k] = before[k];
-          for (const Part& part : added[i])
-            sum[k] += parts[part.index]->table[walk.position()[part.index] + k * part.stride];
-        }
-      }
-      table.push_back(*std::min_element(&sums[added.size() * choices], sums.data() + sums.size()));
-    } while (walk.next());
-    work_ += table.size() * choices;
-    factors_.push_back(&made_.emplace_back(Factor{std::move(scope), std::move(table)}));
-    attach(static_cast<int>(factors_.size()) - 1);
+    std::vector<const Table*> parts;
+    for (int table : group) parts.push_back(&tables_[static_cast<size_t>(table)]);
+    std::vector<Packed> least = LeastSums(domain_, scope, variable, parts).table();
+    work_ += least.size() * static_cast<size_t>(domain_[static_cast<size_t>(variable)]);
+    attach({std::move(scope), std::move(least)});
   }
 
   /// The best choice of a variable when everything eliminated after it has been chosen.
   void choose(int variable, std::vector<int>& choice) const {
     const auto v = static_cast<size_t>(variable);
-    Cost best = Cost::forbidden();
+    Packed best = 0;
     int best_choice = 0;
     for (int k = 0; k < domain_[v]; ++k) {
       choice[v] = k;
-      Cost sum;
+      Packed total = 0;
       for (int f : buckets_[v]) {
-        const Factor& factor = *factors_[static_cast<size_t>(f)];
-        size_t position = 0;
-        for (int other : factor.scope)
-          position = position * static_cast<size_t>(domain_[static_cast<size_t>(other)]) +
-                     static_cast<size_t>(choice[static_cast<size_t>(other)]);
-        sum += factor.table[position];
+        const Table& table = tables_[static_cast<size_t>(f)];
+        total = sum(total, table.entries[position_in(domain_, table.scope, choice)]);
       }
-      if (k == 0 || sum < best) {
-        best = sum;
+      if (k == 0 || total < best) {
+        best = total;
         best_choice = k;
       }
     }
@@ -231,12 +318,11 @@ class Elimination {
 
   const std::vector<int>& domain_;
   size_t limit_;
-  std::vector<const Factor*> factors_;  // those that were given, then those that were made
-  std::deque<Factor> made_;
+  std::deque<Table> tables_;  // those that were given, then those that were made
   std::vector<std::vector<int>> of_variable_;
   std::vector<std::vector<int>> neighbours_;
   std::vector<std::vector<int>> buckets_;
-  Cost constant_;
+  Packed constant_ = 0;
   size_t work_ = 0;
 };
 
@@ -272,20 +358,20 @@ Energy restricted(const Energy& energy, const std::vector<std::vector<int>>& kep
   for (const std::vector<int>& choices : kept)
     result.domain.push_back(static_cast<int>(choices.size()));
   for (const Factor& factor : energy.factors) {
+    std::vector<size_t> positions = {0};  // of what is kept
+    for (int variable : factor.scope) {
+      const auto v = static_cast<size_t>(variable);
+      std::vector<size_t> further;
+      further.reserve(positions.size() * kept[v].size());
+      for (size_t position : positions)
+        for (int choice : kept[v])
+          further.push_back(position * static_cast<size_t>(energy.domain[v]) +
+                            static_cast<size_t>(choice));
+      positions = std::move(further);
+    }
     Factor part{factor.scope, {}};
-    size_t entries = 1;
-    for (int variable : factor.scope) entries *= kept[static_cast<size_t>(variable)].size();
-    part.table.reserve(entries);
-    Walk walk(result.domain, factor.scope, {});
-    do {
-      size_t position = 0;
-      for (size_t i = 0; i < factor.scope.size(); ++i) {
-        const auto variable = static_cast<size_t>(factor.scope[i]);
-        position = position * static_cast<size_t>(energy.domain[variable]) +
-                   static_cast<size_t>(kept[variable][static_cast<size_t>(walk.choice()[i])]);
-      }
-      part.table.push_back(factor.table[position]);
-    } while (walk.next());
+    part.table.reserve(positions.size());
+    for (size_t position : positions) part.table.push_back(factor.table[position]);
     result.factors.push_back(std::move(part));
   }
   return result;
@@ -296,11 +382,7 @@ Energy restricted(const Energy& energy, const std::vector<std::vector<int>>& kep
 Cost cost_of(const Energy& energy, const std::vector<int>& choice) {
   Cost cost;
   for (const Factor& factor : energy.factors) {
-    size_t position = 0;
-    for (int variable : factor.scope)
-      position = position * static_cast<size_t>(energy.domain[static_cast<size_t>(variable)]) +
-                 static_cast<size_t>(choice[static_cast<size_t>(variable)]);
-    cost += factor.table[position];
+    cost += factor.table[position_in(energy.domain, factor.scope, choice)];
   }
   return cost;
 }
