@@ -5,9 +5,13 @@
 namespace layline {
 
 Choices::Choices(const PlacementProblem& problem, const MoveCosts& moves)
-    : problem_(problem), left_(problem.nodes.size()), ports_(problem.values.size()) {
+    : problem_(problem),
+      left_(problem.nodes.size()),
+      ports_(problem.values.size()),
+      conversion_costs_(moves) {
   conversions_.reserve(problem.values.size());
-  for (const PlacedValue& value : problem.values) conversions_.emplace_back(value, moves);
+  for (const PlacedValue& value : problem.values)
+    conversions_.emplace_back(value, conversion_costs_);
 }
 
 int Choices::orders(int node) const {

@@ -2,7 +2,25 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
+
 namespace layline {
+
+Cost ConversionCosts::between(const Relayout& from, const Relayout& to, DType dtype) {
+  const size_t element = byte_size(dtype);
+  const size_t hash = mixed(mixed(from.hash(), to.hash()), element);
+  const auto [begin, end] = known_.equal_range(hash);
+  for (auto known = begin; known != end; ++known)
+    if (known->second.element == element && known->second.from == from && known->second.to == to)
+      return known->second.cost;
+  const Relayout back = from.inverse();
+  const auto both = back.then(to);
+  // Two steps, through the value's own form, where the two are not one relayout.
+  const Cost cost = both ? move_cost(*moves_, *both, dtype)
+                         : move_cost(*moves_, back, dtype) + move_cost(*moves_, to, dtype);
+  known_.emplace(hash, Known{from, to, element, cost});
+  return cost;
+}
 
 int Conversions::movement(int form) {
   while (movement_.size() <= static_cast<size_t>(form)) {
@@ -27,13 +45,8 @@ Cost Conversions::convert(int from, int to) {
   if (between_[row].size() <= column) between_[row].resize(first_.size());
   std::optional<Cost>& known = between_[row][column];
   if (known) return *known;
-  const DType dtype = value_->root->dtype();
-  const Relayout back = value_->forms[static_cast<size_t>(from)].inverse();
-  const Relayout& forth = value_->forms[static_cast<size_t>(to)];
-  const auto both = back.then(forth);
-  // Two steps, through the value's own form, where the two are not one relayout.
-  known = both ? move_cost(*moves_, *both, dtype)
-               : move_cost(*moves_, back, dtype) + move_cost(*moves_, forth, dtype);
+  known = costs_->between(value_->forms[static_cast<size_t>(from)],
+                          value_->forms[static_cast<size_t>(to)], value_->root->dtype());
   return *known;
 }
 

@@ -2,17 +2,36 @@
 #pragma once
 
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "layout/candidates.h"
 
 namespace layline {
 
+/// What it costs to convert between forms, for all values: networks repeat their blocks.
+class ConversionCosts {
+ public:
+  explicit ConversionCosts(const MoveCosts& moves) : moves_(&moves) {}
+
+  /// Of a value of this dtype, between forms that move differently.
+  Cost between(const Relayout& from, const Relayout& to, DType dtype);
+
+ private:
+  struct Known {
+    Relayout from, to;
+    size_t element;  // its bytes
+    Cost cost;
+  };
+  const MoveCosts* moves_;
+  std::unordered_multimap<size_t, Known> known_;
+};
+
 /// The conversions between the forms of one value, each worked out when it is first asked for. The
 /// value may get further forms.
 class Conversions {
  public:
-  Conversions(const PlacedValue& value, const MoveCosts& moves) : value_(&value), moves_(&moves) {}
+  Conversions(const PlacedValue& value, ConversionCosts& costs) : value_(&value), costs_(&costs) {}
 
   /// The cost of a value that is written in form `written` and read in all of `read`. Each movement
   /// is paid once, however many read it; further shapes of the same bytes are views.
@@ -35,7 +54,7 @@ class Conversions {
   Cost convert(int from, int to);
 
   const PlacedValue* value_;
-  const MoveCosts* moves_;
+  ConversionCosts* costs_;
   std::vector<int> movement_;  // of each form
   std::vector<int> first_;     // a form for each movement
   std::vector<std::vector<std::optional<Cost>>> between_;
