@@ -6,9 +6,8 @@
 
 namespace layline {
 
-std::optional<std::vector<SharedDigit>> refine(std::span<const Dim> left,
-                                               std::span<const Dim> right) {
-  std::vector<SharedDigit> digits;
+std::optional<SharedDigits> refine(std::span<const Dim> left, std::span<const Dim> right) {
+  SharedDigits digits;
   int l = static_cast<int>(left.size());
   int r = static_cast<int>(right.size());
   Dim left_rest, right_rest;  // what is not yet consumed of factors l and r, from the inside out

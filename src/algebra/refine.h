@@ -3,9 +3,9 @@
 
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "algebra/dim.h"
+#include "base/few.h"
 
 namespace layline {
 
@@ -16,6 +16,8 @@ struct SharedDigit {
   int right;
 };
 
+using SharedDigits = Few<SharedDigit>;
+
 /// Row-major factorisations `left` and `right` with equal, non-zero products: the coarsest digits,
 /// outermost first and none of size 1, of which the factors of both are made. Nullopt if there are
 /// none: a stride of one and a stride of the other do not divide each other.
@@ -24,7 +26,6 @@ struct SharedDigit {
 ///   refine((2,3), (3,2))  ==  nullopt: the strides 3 and 2 do not divide each other
 ///   refine((s1,4), (2*s1,2))  ==  s1:0,0  2:1,0  2:1,1
 ///   refine((s1,4), (4,s1))  ==  nullopt: 4 need not divide s1, nor s1 4
-std::optional<std::vector<SharedDigit>> refine(std::span<const Dim> left,
-                                               std::span<const Dim> right);
+std::optional<SharedDigits> refine(std::span<const Dim> left, std::span<const Dim> right);
 
 }  // namespace layline

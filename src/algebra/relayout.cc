@@ -6,16 +6,17 @@
 
 #include "algebra/refine.h"
 #include "base/error.h"
+#include "base/few.h"
 #include "base/hash.h"
 
 namespace layline {
 namespace {
 
 bool is_permutation(std::span<const int> order) {
-  std::vector<bool> seen(order.size(), false);
+  Few<char> seen(order.size(), 0);
   for (const int index : order) {
     if (index < 0 || index >= std::ssize(order) || seen[index]) return false;
-    seen[index] = true;
+    seen[index] = 1;
   }
   return true;
 }
@@ -44,14 +45,52 @@ std::vector<int> digits_by(size_t count, Key key) {
   return digits;
 }
 
-/// Composes two sequences of the same digits into an order: where each digit of `target` stands in
-/// `source`.
-std::vector<int> order_between(std::span<const int> source, std::span<const int> target) {
-  const std::vector<int> place = inverse_permutation(source);
+/// Of digits that are grouped by `group`, 0 first, where each group begins; and where the last
+/// ends.
+template <typename Group>
+Few<int> group_ends(const SharedDigits& digits, size_t groups, Group group) {
+  Few<int> ends(groups + 1, 0);
+  for (const SharedDigit& digit : digits) ++ends[group(digit) + 1];
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  return ends;
+}
+
+/// The canonical form of a movement of something.
+struct Movement {
+  std::vector<Dim> factors;
   std::vector<int> order;
-  order.reserve(target.size());
-  for (const int digit : target) order.push_back(place[digit]);
-  return order;
+};
+
+Movement canonical(std::span<const Dim> factors, std::span<const int> order) {
+  Few<int> rank;  // of each factor among those that are not 1
+  int count = 0;
+  for (const Dim& factor : factors) rank.push_back(factor.is_one() ? -1 : count++);
+  // Runs of neighbours that the order keeps become one factor.
+  struct Run {
+    int first, last;  // by rank
+    Dim size;
+  };
+  Few<Run> runs;
+  for (const int factor : order) {
+    if (rank[factor] < 0) continue;
+    if (!runs.empty() && rank[factor] == runs.back().last + 1) {
+      runs.back().last = rank[factor];
+      runs.back().size = runs.back().size * factors[factor];
+    } else {
+      runs.push_back({rank[factor], rank[factor], factors[factor]});
+    }
+  }
+  Few<int> run_at(count, -1);  // that begins at each rank
+  for (int run = 0; run < std::ssize(runs); ++run) run_at[runs[run].first] = run;
+  Movement result;
+  result.factors.reserve(runs.size());
+  result.order.resize(runs.size());
+  for (const int run : run_at) {
+    if (run < 0) continue;
+    result.order[run] = static_cast<int>(result.factors.size());
+    result.factors.push_back(runs[run].size);
+  }
+  return result;
 }
 
 }  // namespace
@@ -105,29 +144,8 @@ Relayout Relayout::from_factors(Shape from, std::vector<Dim> factors, std::vecto
                  "the order of a relayout is no permutation of its factors");
   if (count.is_zero()) return Relayout(std::move(from), {count}, {0}, std::move(to));
 
-  std::erase_if(order, [&](int factor) { return factors[factor].is_one(); });
-  // `heads`: the factors that start a run of neighbours kept by the order, which becomes one
-  // factor. Between neighbours in the source there may be unit factors.
-  const auto source_successor = [&](int factor) {
-    do ++factor;
-    while (factor < std::ssize(factors) && factors[factor].is_one());
-    return factor;
-  };
-  std::vector<int> heads;
-  std::vector<Dim> sizes;
-  for (size_t i = 0; i < order.size(); ++i) {
-    if (i > 0 && order[i] == source_successor(order[i - 1])) {
-      sizes.back() = sizes.back() * factors[order[i]];
-    } else {
-      heads.push_back(order[i]);
-      sizes.push_back(factors[order[i]]);
-    }
-  }
-  const std::vector<int> by_source = digits_by(heads.size(), [&](int run) { return heads[run]; });
-  std::vector<Dim> canonical;
-  canonical.reserve(by_source.size());
-  for (const int run : by_source) canonical.push_back(sizes[run]);
-  return Relayout(std::move(from), std::move(canonical), inverse_permutation(by_source),
+  Movement movement = canonical(factors, order);
+  return Relayout(std::move(from), std::move(movement.factors), std::move(movement.order),
                   std::move(to));
 }
 
@@ -146,19 +164,28 @@ std::optional<Relayout> Relayout::then(const Relayout& next) const {
   if (next.is_view()) return with_target(next.target());
   if (is_view()) return next.with_source(source());
 
-  const Relayout back = inverse();
-  const auto digits = refine(back.factors(), next.factors());
+  // The digits between the two, and where those of each factor begin, on either side.
+  Few<Dim> moved;
+  for (const int factor : order()) moved.push_back(factors()[factor]);
+  const auto digits = refine(moved, next.factors());
   if (!digits) return std::nullopt;
-  const std::vector<int> next_place = inverse_permutation(next.order());
-  const std::vector<int> in_source =
-      digits_by(digits->size(), [&](int digit) { return order()[(*digits)[digit].left]; });
-  const std::vector<int> in_target =
-      digits_by(digits->size(), [&](int digit) { return next_place[(*digits)[digit].right]; });
-  std::vector<Dim> factors;
-  factors.reserve(digits->size());
-  for (const int digit : in_source) factors.push_back((*digits)[digit].size);
-  return from_factors(source(), std::move(factors), order_between(in_source, in_target),
-                      next.target());
+  const auto left = group_ends(*digits, moved.size(), [](const auto& digit) { return digit.left; });
+  const auto right =
+      group_ends(*digits, next.factors().size(), [](const auto& digit) { return digit.right; });
+  Few<int> left_of(order().size()), place(digits->size()), moved_order;
+  for (int i = 0; i < std::ssize(order()); ++i) left_of[order()[i]] = i;
+  Few<Dim> sizes;
+  for (const int group : left_of) {
+    for (int digit = left[group]; digit < left[group + 1]; ++digit) {
+      place[digit] = static_cast<int>(sizes.size());
+      sizes.push_back((*digits)[digit].size);
+    }
+  }
+  for (const int group : next.order())
+    for (int digit = right[group]; digit < right[group + 1]; ++digit)
+      moved_order.push_back(place[digit]);
+  Movement movement = canonical(sizes, moved_order);
+  return Relayout(source(), std::move(movement.factors), std::move(movement.order), next.target());
 }
 
 Relayout Relayout::with_source(Shape shape) const {
