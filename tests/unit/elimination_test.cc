@@ -5,16 +5,17 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "random_op.h"
 
 namespace layline {
 namespace {
 
-Energy random_energy(Random& random) {
+Energy random_energy(Random& random, int64_t most_variables = 7, int64_t most_choices = 4) {
   Energy energy;
-  const int64_t variables = random.between(1, 7);
+  const int64_t variables = random.between(1, most_variables);
   for (int64_t i = 0; i < variables; ++i)
-    energy.domain.push_back(static_cast<int>(random.between(1, 4)));
+    energy.domain.push_back(static_cast<int>(random.between(1, most_choices)));
   const int64_t factors = random.between(0, 9);
   const int64_t greatest = random.chance(2) ? 2 : 9;  // ties are likely where costs are few
   for (int64_t f = 0; f < factors; ++f) {
@@ -64,6 +65,24 @@ TEST(Elimination, IsExactWhileTablesFit) {
     ASSERT_EQ(minimum.cost, least_cost(energy));
     ASSERT_TRUE(minimum.exact());
   }
+}
+
+TEST(Elimination, TablesAreLongerThanWhatIsAddedUpAtATime) {
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Random random(seed);
+    const Energy energy = random_energy(random, 4, 16);
+    const Minimum minimum = minimise(energy);
+    ASSERT_EQ(minimum.cost, least_cost(energy));
+    ASSERT_TRUE(minimum.exact());
+  }
+}
+
+TEST(Elimination, MoreTiesThanCanBeCountedAreRefused) {
+  Energy energy{{2}, {{{0}, {{0, 0, 2'000'000}, {1}}}}};
+  EXPECT_EQ(minimise(energy).cost, (Cost{0, 0, 2'000'000}));
+  energy.factors.push_back(energy.factors[0]);
+  EXPECT_THROW(minimise(energy), UserError);
 }
 
 TEST(Elimination, BoundsTheMinimumWhereTablesDoNotFit) {
