@@ -20,8 +20,9 @@ demo: setup build/build.ninja ## compile a small model, run it on ExecuTorch, co
 test: build tosa-venv ## every test
 	ctest --preset release -j $(JOBS)
 
-test-tosa: build tosa-venv ## every fixture for TOSA, in Arm's reference model
+test-tosa: build tosa-venv ## every fixture for TOSA, in Arm's reference model, and in Vela for NPUs
 	scripts/tosa-check --all
+	scripts/vela-check
 
 test-python: build ## the Python package's tests; those with torch: PYTHON=an interpreter that has it
 	scripts/python-test $(if $(PYTHON),--python $(PYTHON))

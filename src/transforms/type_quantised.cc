@@ -159,11 +159,11 @@ bool same_scale(const std::vector<Value*>& operands, const QuantisationRef& quan
   });
 }
 
-/// A constant that is padded with must be one of the integers.
-bool pads_exactly(const Node& node, const Quantisation& quantisation) {
-  if (!node.is(Op::pad) || node.attrs<PadAttrs>().mode != PadMode::constant) return true;
-  const auto value = static_cast<float>(node.attrs<PadAttrs>().value);
-  return quantisation.real(quantisation.quantised(value)) == value;
+/// The number that is padded with is rounded, as all others are.
+Attributes padded_with_rounded(PadAttrs attrs, const Quantisation& quantisation) {
+  const auto value = static_cast<float>(attrs.value);
+  attrs.value = static_cast<double>(quantisation.real(quantisation.quantised(value)));
+  return attrs;
 }
 
 /// The op on integers, rounded as `quantisation` says; null where it cannot be.
@@ -179,8 +179,8 @@ Value* typed(const Builder& build, const Node& node, const QuantisationRef& quan
     Value* y = build.add(Op::dequantize, {typed(build, node, operands_own, bounds)});
     return build.add(Op::quantize, {y}, QuantisationAttrs{quantisation});
   }
-  if (!pads_exactly(node, *quantisation)) return nullptr;
   Attributes attributes = node.attributes();
+  if (node.is(Op::pad)) attributes = padded_with_rounded(node.attrs<PadAttrs>(), *quantisation);
   if (!movement) *quantisation_of(attributes) = quantisation;
   Bounds* own = bounds_of(attributes);
   if (own) *own = clamped_twice(*own, bounds);

@@ -274,6 +274,25 @@ TEST(TosaNpu, TablesOf8And16BitsRunOnAll) {
     }
 }
 
+TEST(TosaNpu, ImagesGrowOnU55WithoutInterpolation) {
+  const auto problems = [](std::string_view mode, int size, const Accelerator& accelerator) {
+    return cannot_run(
+        quantised("1,4,4,8", fmt::format("%e = dequantize(%x)\n"
+                                         "%r = resize(%e) {{ size = [{0},{0}], step "
+                                         "= [{1},{1}]{2} }}\n"
+                                         "%y = quantize(%r) {{ quantisation = SAME }}",
+                                         size, 4.0 / size, mode)),
+        accelerator);
+  };
+  constexpr std::string_view kNearest = ", mode = nearest";
+  EXPECT_TRUE(problems(kNearest, 8, u55()).empty());
+  EXPECT_EQ(problems(kNearest, 12, u55()).size(), 1u);
+  ASSERT_EQ(problems("", 8, u65()).size(), 1u);
+  EXPECT_NE(problems("", 8, u65())[0].why.find("interpolate"), std::string::npos);
+  EXPECT_TRUE(problems("", 8, u85()).empty());
+  EXPECT_TRUE(problems(kNearest, 12, u85()).empty());
+}
+
 TEST(TosaNpu, FloatsRunOnNone) {
   for (const Accelerator* accelerator : {&u55(), &u65(), &u85()}) {
     const auto found = cannot_run(parse_graph(R"(graph "g" {

@@ -284,6 +284,44 @@ TEST(TosaQuantised, APaddedAverageOf16BitsIsRoundedOnce) {
   EXPECT_NEAR(factor(program, rescale(program, 1)), 0.8 * 0x1p-15, 1e-12);
 }
 
+std::string resized(std::string_view from, std::string_view to, std::string_view mode) {
+  return fmt::format(R"(graph "g" {{
+    input "x" %x : f32[1,4,4,2]
+    %q = quantize(%x) {{ quantisation = {} }}
+    %d = dequantize(%q)
+    %s = resize(%d) {{ size = [8,8], step = [0.5,0.5]{} }}
+    %r = quantize(%s) {{ quantisation = {} }}
+    %y = dequantize(%r)
+    output "y" %y
+  }})",
+                     from, mode, to);
+}
+
+TEST(TosaQuantised, AnImageIsResizedOnIntegers) {
+  Report report;
+  constexpr std::string_view kOwn = "i8 in [-128,127] scale f32[] (0.5) zero i32[] (7)",
+                             kOther = "i8 in [-128,127] scale f32[] (0.25) zero i32[] (-2)",
+                             kWide = "i16 in [-32767,32767] scale f32[] (0.001) zero i32[] (0)",
+                             kNearest = ", mode = nearest";
+  using Ops = std::vector<fb::Op>;
+  EXPECT_EQ(operators(lowered(resized(kOwn, kOwn, kNearest), report)), Ops{fb::Op::RESIZE});
+  EXPECT_EQ(operators(lowered(resized(kWide, kWide, kNearest), report)), Ops{fb::Op::RESIZE});
+  const Program other = lowered(resized(kOwn, kOther, kNearest), report);
+  EXPECT_EQ(operators(other), (Ops{fb::Op::RESIZE, fb::Op::RESCALE}));
+  EXPECT_EQ(factor(other, rescale(other, 0)), 2.0);
+  // Weights are quarters along each axis, and the zero point is weighted, too.
+  const Program smooth = lowered(resized(kOwn, kOther, ""), report);
+  EXPECT_EQ(operators(smooth), (Ops{fb::Op::RESIZE, fb::Op::SUB, fb::Op::RESCALE}));
+  EXPECT_EQ(factor(smooth, rescale(smooth, 0)), 2.0 / 16);
+  const auto sub = std::ranges::find(smooth.operators, fb::Op::SUB, &Operator::op);
+  EXPECT_EQ(number(smooth, sub->inputs[1]), 7 * 16);
+  // Sums of 16-bit integers have 48 bits.
+  const Program wide = lowered(resized(kWide, kWide, ""), report);
+  EXPECT_EQ(operators(wide), (Ops{fb::Op::RESIZE, fb::Op::RESCALE, fb::Op::RESCALE}));
+  EXPECT_EQ(tensor(wide, rescale(wide, 0).inputs[0]).type, fb::DType::INT48);
+  EXPECT_EQ(factor(wide, rescale(wide, 1)), 1.0 / 16);
+}
+
 TEST(TosaQuantised, NumbersOf16BitsInAnotherScaleAreARescale) {
   Report report;
   const Program program = lowered(R"(graph "g" {

@@ -178,6 +178,24 @@ TEST(TosaResize, ScalesOfHalfPixelsAndCorners) {
   EXPECT_EQ(aligned->border, 0);
 }
 
+TEST(TosaResize, TheNearestElementIsTheOneBefore) {
+  // Shown twice each, as Vela takes it: from the elements' centres.
+  const auto twice = resize_scale({{8, 8}, {0.5, 0.5}, ResizeMode::nearest, false}, 0, 4);
+  ASSERT_TRUE(twice);
+  EXPECT_EQ(twice->offset, -1);
+  EXPECT_EQ(twice->border, 1);
+  // 4 to 6: from the centres the second would be shown for the third.
+  const auto uneven = resize_scale({{6, 6}, {4.0 / 6, 4.0 / 6}, ResizeMode::nearest, false}, 0, 4);
+  ASSERT_TRUE(uneven);
+  EXPECT_EQ(uneven->offset, -3);
+  for (const auto& [scale, step] : {std::pair(*twice, 0.5), std::pair(*uneven, 4.0 / 6)})
+    for (int64_t i = 0; i < 6; ++i) {
+      const auto at = static_cast<double>(i * scale.denominator + scale.offset) /
+                      static_cast<double>(scale.numerator);
+      EXPECT_EQ(std::floor(at + 0.5), std::floor(static_cast<double>(i) * step + 1e-9)) << i;
+    }
+}
+
 TEST(TosaResize, RefusesScalesThatTosaHasNot) {
   // 1 / pi is no fraction of small numbers, and 20 elements for one is under a sixteenth.
   EXPECT_FALSE(resize_scale({{40, 40}, {0.3183098861, 1}, ResizeMode::bilinear, false}, 0, 13));

@@ -129,13 +129,13 @@ TEST(TypeQuantised, MatricesOfActivationsHaveAnyScaleAndMaximaAreRoundedApart) {
   EXPECT_EQ(m.quantised_ops(), 3);
 }
 
-TEST(TypeQuantised, PadsWithNumbersThatAreThere) {
+TEST(TypeQuantised, TheNumberThatIsPaddedWithIsRounded) {
   Quantised m;
   Value* x = m.round_trip(m.input({2, 4}));
   m.output(m.round_trip(m.add(Op::pad, {x}, PadAttrs{{1, 0}, {0, 0}, PadMode::constant, 0})));
   m.output(m.round_trip(m.add(Op::pad, {x}, PadAttrs{{1, 0}, {0, 0}, PadMode::constant, 0.03})));
   m.type();
-  EXPECT_EQ(m.quantised_ops(), 1);
+  EXPECT_EQ(m.quantised_ops(), 2);
 }
 
 TEST(TypeQuantised, WeightsThatNoKernelTakesStayReal) {

@@ -88,6 +88,8 @@ void emit_quantize(BlockBuilder& block, const Node& node) {
   if (quantised_input(node.operand(0))) return block.forward(node);
   if (const std::optional<Lookup> lookup = find_lookup(node))
     emit_lookup(block, node, *lookup);
+  else if (resized_image(node))
+    emit_integer_resize(block, node);
   else
     emit_arithmetic(block, node);
 }

@@ -81,18 +81,25 @@ void emit_avg_pool(BlockBuilder& block, const Node& node) {
   block.result(node, avg_pool_attribute(node, kAccumulator), {block.in(node, 0), zero, zero});
 }
 
-void emit_resize(BlockBuilder& block, const Node& node) {
+fb::ResizeAttributeT resize_attribute(const Node& node) {
+  fb::ResizeAttributeT attribute;
+  attribute.mode = node.attrs<ResizeAttrs>().mode == ResizeMode::nearest ? fb::ResizeMode::NEAREST
+                                                                         : fb::ResizeMode::BILINEAR;
+  return attribute;
+}
+
+std::vector<std::string> resize_operands(BlockBuilder& block, const Node& node,
+                                         const std::string& image) {
   const auto& attrs = node.attrs<ResizeAttrs>();
   const Shape& in = node.operand(0)->shape();
   const ResizeScale y = *resize_scale(attrs, 0, in[1].value()),
                     x = *resize_scale(attrs, 1, in[2].value());
-  fb::ResizeAttributeT attribute;
-  attribute.mode =
-      attrs.mode == ResizeMode::nearest ? fb::ResizeMode::NEAREST : fb::ResizeMode::BILINEAR;
-  block.result(
-      node, std::move(attribute),
-      {block.in(node, 0), block.shape({y.numerator, y.denominator, x.numerator, x.denominator}),
-       block.shape({y.offset, x.offset}), block.shape({y.border, x.border})});
+  return {image, block.shape({y.numerator, y.denominator, x.numerator, x.denominator}),
+          block.shape({y.offset, x.offset}), block.shape({y.border, x.border})};
+}
+
+void emit_resize(BlockBuilder& block, const Node& node) {
+  block.result(node, resize_attribute(node), resize_operands(block, node, block.in(node, 0)));
 }
 
 /// ARGMAX drops the axis.

@@ -40,6 +40,12 @@ std::string refuse_integer_max_pool(const Node& node);
 void emit_integer_avg_pool(BlockBuilder& block, const Node& node);
 void emit_integer_max_pool(BlockBuilder& block, const Node& node);
 
+// emit_integer_resize.cc
+/// The quantised image that a quantize rounds a resized copy of; null if it does not, or if TOSA
+/// cannot resize it on integers.
+const Value* resized_image(const Node& quantize);
+void emit_integer_resize(BlockBuilder& block, const Node& quantize);
+
 // emit_rounding.cc: between real numbers and integers, and functions as tables.
 std::string refuse_quantize(const Node& node);
 std::string refuse_dequantize(const Node& node);

@@ -55,6 +55,10 @@ void emit_conv_transpose(BlockBuilder& block, const Node& node);
 void emit_max_pool(BlockBuilder& block, const Node& node);
 void emit_avg_pool(BlockBuilder& block, const Node& node);
 void emit_resize(BlockBuilder& block, const Node& node);
+fb::ResizeAttributeT resize_attribute(const Node& node);
+/// Those of the node's RESIZE of an image, which may be of integers.
+std::vector<std::string> resize_operands(BlockBuilder& block, const Node& node,
+                                         const std::string& image);
 void emit_argmax(BlockBuilder& block, const Node& node);
 void emit_negation(BlockBuilder& block, const Node& node);
 void emit_clamp(BlockBuilder& block, const Node& node);

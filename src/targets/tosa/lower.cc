@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "targets/ledger.h"
 #include "targets/tosa/block_builder.h"
+#include "targets/tosa/integer_kernels.h"
 #include "targets/tosa/kernels.h"
 #include "targets/tosa/lookup.h"
 #include "targets/tosa/npu_limits.h"
@@ -71,6 +72,12 @@ std::vector<CannotRun> nodes_that_cannot_run(const Program& program,
   return result;
 }
 
+/// The quantised value that a quantize is computed from on integers, past the real numbers between.
+const Value* integer_source(const Node& quantize) {
+  if (const std::optional<Lookup> lookup = find_lookup(quantize)) return lookup->source;
+  return resized_image(quantize);
+}
+
 }  // namespace
 
 std::unordered_set<const Node*> computed_nodes(const Graph& graph) {
@@ -85,9 +92,8 @@ std::unordered_set<const Node*> computed_nodes(const Graph& graph) {
   while (!waiting.empty()) {
     const Node* node = waiting.back();
     waiting.pop_back();
-    const std::optional<Lookup> lookup = node->is(Op::quantize) ? find_lookup(*node) : std::nullopt;
-    if (lookup)
-      visit(lookup->source);
+    if (const Value* source = node->is(Op::quantize) ? integer_source(*node) : nullptr)
+      visit(source);
     else
       for (const Value* operand : node->operands()) visit(operand);
   }

@@ -144,8 +144,10 @@ std::string large_transpose(const Use& use) {
              : fmt::format("a transpose of [{}]", fmt::join(use.shape(), ","));
 }
 
-/// Powers of two from 2 to 8; scale_n and scale_d of both axes are the second operand.
+/// Powers of two from 2 to 8. Vela 5.1.0 takes no interpolation from torch's centres of elements.
 std::string resize_scale(const Use& use) {
+  if (use.op.attribute.AsResizeAttribute()->mode == fb::ResizeMode::BILINEAR)
+    return "it does not interpolate when it resizes";
   const auto& from = use.shape();
   const auto& to = use.output->shape;
   for (size_t axis : {1, 2}) {

@@ -52,8 +52,10 @@ std::optional<ResizeScale> resize_scale(const ResizeAttrs& attrs, size_t axis, i
   if (!step || step->numerator == 0) return std::nullopt;
   ResizeScale scale{};
   if (attrs.mode == ResizeMode::nearest) {
-    // TOSA rounds half up; half an element less makes it torch's floor.
-    scale = {2 * step->denominator, 2 * step->numerator, -step->denominator, 0};
+    // TOSA rounds half up; half an element less makes it torch's floor. Where an element is shown a
+    // whole number of times, so does less, which is the form that Vela takes on U55 and U65.
+    const int64_t offset = step->numerator == 1 ? 1 - step->denominator : -step->denominator;
+    scale = {2 * step->denominator, 2 * step->numerator, offset, 0};
     // torch computes in single precision, and which element is nearest can depend on it.
     for (int64_t i = 0; i < out; ++i)
       if (std::floor(static_cast<float>(i) * static_cast<float>(attrs.step[axis])) !=
