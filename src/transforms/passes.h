@@ -7,6 +7,7 @@ namespace layline {
 
 bool dead_code(Graph& graph, PassContext& context);
 bool fold_affine(Graph& graph, PassContext& context);
+bool fold_branches(Graph& graph, PassContext& context);
 bool fold_constants(Graph& graph, PassContext& context);
 bool fold_relayouts(Graph& graph, PassContext& context);
 bool fold_repeats(Graph& graph, PassContext& context);

@@ -28,6 +28,7 @@ constexpr std::array kPasses = {
          true},
     Pass{"type_quantised", "runs ops on quantised numbers where the model says so", type_quantised},
     Pass{"fold_affine", "folds batch norms into weights", fold_affine},
+    Pass{"fold_branches", "makes one convolution of parallel ones that are added", fold_branches},
     Pass{"recognise_attention", "finds attention, its scale, masks and guards",
          recognise_attention},
     Pass{"fold_repeats", "multiplies by a repeated matrix once", fold_repeats},
@@ -60,10 +61,10 @@ using Group = std::span<const size_t>;
 // First of all, before numbers are moved about; and once, since a target may write it out again.
 constexpr size_t kRecognise[] = {place_of("fold_constants"), place_of("recognise_gelu")};
 constexpr size_t kFold[] = {
-    place_of("dead_code"),        place_of("fold_constants"), place_of("simplify"),
-    place_of("merge_duplicates"), place_of("fold_relayouts"), place_of("recognise_hardswish"),
-    place_of("type_quantised"),   place_of("fold_affine"),    place_of("recognise_attention"),
-    place_of("fold_repeats"),     place_of("fold_scale")};
+    place_of("dead_code"),           place_of("fold_constants"), place_of("simplify"),
+    place_of("merge_duplicates"),    place_of("fold_relayouts"), place_of("recognise_hardswish"),
+    place_of("type_quantised"),      place_of("fold_affine"),    place_of("fold_branches"),
+    place_of("recognise_attention"), place_of("fold_repeats"),   place_of("fold_scale")};
 constexpr size_t kDynamic[] = {place_of("quantise_dynamically")};
 constexpr size_t kMerge[] = {place_of("merge_linears")};
 constexpr size_t kPlace[] = {place_of("place_layouts")};

@@ -147,6 +147,34 @@ class SharedConv(nn.Module):
         return x + self.norm(x)
 
 
+@case("parallel_branches", randn((1, 6, 9, 8)), ALL_VARIANTS)
+class ParallelBranches(nn.Module):
+    """Convolutions and norms of one value that are added up, as RepVGG, MobileOne and FastViT are
+    trained."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.ModuleList([nn.Conv2d(6, 8, 3, stride=2, padding=1), nn.Conv2d(6, 8, 1, stride=2)])
+        self.dense = nn.ModuleList([nn.Conv2d(8, 8, 3, padding=1, bias=False), nn.Conv2d(8, 8, 1)])
+        self.channels = nn.ModuleList(
+            [nn.Conv2d(8, 8, 3, padding=1, groups=8), nn.Conv2d(8, 8, 1, groups=8, bias=False)]
+        )
+        self.norms = nn.ModuleList(nn.BatchNorm2d(n) for n in (8, 8, 8, 8, 8, 8, 8))
+        self.gamma = nn.Parameter(torch.randn(8, 1, 1))
+        for norm in self.norms:
+            nn.init.uniform_(norm.weight, 0.5, 2)
+            nn.init.uniform_(norm.bias, -1, 1)
+            norm.running_mean.uniform_(-1, 1)
+            norm.running_var.uniform_(0.5, 2)
+
+    def forward(self, x):
+        n = self.norms
+        x = F.gelu(n[0](self.stem[0](x)) + n[1](self.stem[1](x)))
+        x = F.relu(n[2](self.dense[0](x)) + self.dense[1](x) + n[3](x))
+        mixed = n[4](x) + self.channels[1](x) + n[5](self.channels[0](x))
+        return x + self.gamma * (mixed - n[6](x))
+
+
 @case("batch_norm", randn((2, 4, 6, 5)), DECOMPOSED, expect="batch_norm.default")
 class BatchNorm(Branches):
     def __init__(self):
