@@ -120,9 +120,11 @@ SymbolId SymbolTable::add(Symbol symbol) {
 }
 
 Dim SymbolTable::symbol(Formula formula, Range range) {
+  range.min = std::max<int64_t>(range.min, 0);
+  if (range.min == range.max) return range.min;
   const auto known = derived_.find(formula);
   if (known != derived_.end()) return Dim::symbol(known->second);
-  const SymbolId id = add({{}, std::max<int64_t>(range.min, 0), range.max, formula});
+  const SymbolId id = add({{}, range.min, range.max, formula});
   derived_.emplace(std::move(formula), id);
   return Dim::symbol(id);
 }

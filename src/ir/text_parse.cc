@@ -213,6 +213,8 @@ class BodyParser {
                                         : in_.integer("the greatest value or inf");
     in_.expect("]");
     if (symbol.min > symbol.max) in_.fail(position, fmt::format("{} has no value", wanted));
+    if (symbol.min == symbol.max)
+      in_.fail(position, fmt::format("{} is always {}: write the number", wanted, symbol.min));
     graph_.add_symbol(std::move(symbol));
   }
 

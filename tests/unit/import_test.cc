@@ -95,6 +95,21 @@ TEST(Import, NamesDefinedTwice) {
                  "`conv2d` is defined twice");
 }
 
+/// Of sizes that no input can have, and of sizes that all have.
+TEST(Import, RangesOfSizes) {
+  const auto ranging = [](const std::string& range) {
+    return Change{kModel, "\"range_constraints\"", "\"min_val\": 2, \"max_val\": 24", range};
+  };
+  expect_refused(ranging("\"min_val\": 9, \"max_val\": 2"), "empty range 9 to 2", "dynamic_length");
+  expect_refused(ranging("\"min_val\": -2, \"max_val\": 2"), "may be negative", "dynamic_length");
+  for (const int64_t size : {0, 5}) {
+    const TemporaryFile file(changed(
+        "dynamic_length", ranging(fmt::format("\"min_val\": {0}, \"max_val\": {0}", size))));
+    const auto methods = import_archive(MappedFile::open(file.path()));
+    EXPECT_EQ(methods[0].graph.inputs()[0].value->shape(), (Shape{1, size}));
+  }
+}
+
 TEST(Import, AStateStaysWhatItIs) {
   expect_refused({kModel, "\"user_input_mutation\"", "\"where_1\"", "\"sum_1\""},
                  "in place to `x`, which is f32[2,3]", "state_inputs.decomposed");

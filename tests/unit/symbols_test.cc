@@ -58,6 +58,12 @@ TEST_F(SymbolsTest, QuotientsHaveANormalForm) {
   EXPECT_EQ(quotient(sum(Dim(4) * s1) + number(3), 8), quotient(sum(Dim(2) * s1) + number(1), 4));
 }
 
+TEST_F(SymbolsTest, WhatHasOneValueIsANumber) {
+  EXPECT_EQ(table.dim(table.quotient(sum(s1), 16)), Dim(0));
+  EXPECT_EQ(table.dim(table.quotient(sum(s1) + number(31), 32)), Dim(1));
+  EXPECT_EQ(table.subtract(s1, 9), Dim(0));  // all else would be negative
+}
+
 TEST_F(SymbolsTest, ExtremaKeepWhatCanBeReached) {
   EXPECT_EQ(table.maximum({sum(s1), number(1)}), sum(s1));
   EXPECT_EQ(table.minimum({sum(s1), number(9)}), sum(s1));

@@ -423,6 +423,7 @@ TEST(Text, RejectsWhatIsNoGraph) {
            "input \"x",
            "input \"\\q\" fixed none",
            "symbol s2 \"a\" in [1,2]",
+           "symbol s1 \"a\" in [2,2]",
            "symbol s1 \"a\" in [3,2]",
            "symbol s1 \"a\" [1,2]",
            "output \"y\" %y",

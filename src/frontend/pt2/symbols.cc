@@ -32,6 +32,7 @@ Sum Symbols::symbol(const std::string& name) {
     symbol.max = range->second.max.value_or(symbol.max);
   }
   if (symbol.min < 0) throw UserError("the size {} may be negative", name);
+  if (symbol.min == symbol.max) return Sum::number(symbol.min);
   const SymbolId id = table_.add(std::move(symbol));
   ids_.emplace(name, id);
   return Sum(Dim::symbol(id));
