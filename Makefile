@@ -56,9 +56,10 @@ asan: clang tosa-venv build-asan/build.ninja ## every test again, under address 
 	cmake --build build-asan -j $(JOBS)
 	ctest --preset asan -j $(JOBS)
 
-smoke: clang build-asan/build.ninja ## the unit tests under the sanitizers
-	cmake --build build-asan -j $(JOBS) --target layline_unit_tests
+smoke: clang build-asan/build.ninja ## the unit tests under the sanitizers, and a minute of fuzzing
+	cmake --build build-asan -j $(JOBS) --target layline_unit_tests fuzz_targets
 	LAYLINE_GRAPHS=20 ctest --preset asan -j $(JOBS) -L unit
+	JOBS=$(JOBS) scripts/fuzz --smoke
 
 same-programs: build clang build-asan/build.ninja ## the optimised and the sanitized build must write the same bytes
 	cmake --build build-asan -j $(JOBS) --target layline

@@ -1,4 +1,4 @@
-"""The parts of README.md and docs/benchmarks.md that scripts write, each between two marks with the script's name."""
+"""The parts of pages that scripts write, each between two marks with the script's name."""
 
 import sys
 
