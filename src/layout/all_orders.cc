@@ -27,7 +27,7 @@ class Enumeration {
   std::optional<std::vector<LoopOrder>> run() {
     if (signature_.shared > 0 && !node_.is(Op::matmul)) {
       const auto port = whole_port();
-      if (!port || !add_orders_of(*port)) return std::nullopt;
+      if (!port || !add_orders_of(*port, true)) return std::nullopt;
       return std::move(found_);
     }
     // The first operand has some of the variables, the result the rest.
@@ -35,7 +35,7 @@ class Enumeration {
     while (first < node_.operand_count() && stored_constant(node_.operand(first)) != nullptr)
       ++first;
     if (first == node_.operand_count()) return std::nullopt;
-    if (!add_orders_of(first)) return std::nullopt;
+    if (!add_orders_of(first, false)) return std::nullopt;
     const size_t known = known_.size(), found = found_.size();
     for (size_t i = 0; i < known + found; ++i) {
       const LoopOrder order = i < known ? known_[i] : found_[i - known];
@@ -107,8 +107,9 @@ class Enumeration {
     return true;
   }
 
-  /// Every sequence of the digits of a port.
-  bool add_orders_of(int port) {
+  /// Every sequence of the digits of a port; its movement says all about the order if it is
+  /// `whole`.
+  bool add_orders_of(int port, bool whole) {
     const std::vector<Dim>& size = digits(port);
     if (size.size() > kMostDigits) return false;
     std::vector<int> sequence(size.size());
@@ -118,10 +119,18 @@ class Enumeration {
       for (int digit : sequence) target.push_back(size[static_cast<size_t>(digit)]);
       const auto relayout =
           Relayout::from_factors(port_shape(node_, port), size, sequence, std::move(target));
+      const auto agrees = [&](const LoopOrder& order) {
+        return at_port(order, port).moves_like(relayout);
+      };
+      if (whole && std::ranges::any_of(known_, agrees)) continue;
       for (const LoopOrder& order : crossings_.cross(node_, port, relayout))
         if (!add(order)) return false;
     } while (std::ranges::next_permutation(sequence).found);
     return true;
+  }
+
+  static const Relayout& at_port(const LoopOrder& order, int port) {
+    return port == kResultPort ? order.result : order.operands[static_cast<size_t>(port)];
   }
 
   /// Like `order`, with the digits of those variables of the result that port `first` lacks in

@@ -282,7 +282,25 @@ class Candidates::Finder {
     const ValueDigits& result = digits_[static_cast<size_t>(placed.result)];
     if (!result.complete) return std::nullopt;
     ports.push_back(result.size);
-    return all_orders(*placed.node, ports, placed.orders, kAllOrders, crossings_);
+    return missing_orders(placed, std::move(ports));
+  }
+
+  /// Worked out once for ops that are alike.
+  const std::optional<std::vector<LoopOrder>>& missing_orders(const PlacedNode& placed,
+                                                              PortDigits ports) {
+    const auto constant = [](int value) { return value < 0; };
+    const auto [begin, end] = completed_.equal_range(crossings_.kind_of(*placed.node));
+    for (auto known = begin; known != end; ++known) {
+      const Completed& other = known->second;
+      if (other.ports == ports && other.orders == placed.orders &&
+          std::ranges::equal(other.operands, placed.operands, {}, constant, constant))
+        return other.missing;
+    }
+    auto missing = all_orders(*placed.node, ports, placed.orders, kAllOrders, crossings_);
+    return completed_
+        .emplace(crossings_.kind_of(*placed.node),
+                 Completed{std::move(ports), placed.orders, placed.operands, std::move(missing)})
+        ->second.missing;
   }
 
   /// Lets the producer and the readers of a value try one of its forms. Those that it comes from
@@ -447,6 +465,13 @@ class Candidates::Finder {
   const TargetOrders& target_;
   PlacementProblem problem_;
   Crossings crossings_;
+  struct Completed {
+    PortDigits ports;
+    std::vector<LoopOrder> orders;  // known before
+    std::vector<int> operands;
+    std::optional<std::vector<LoopOrder>> missing;
+  };
+  std::unordered_multimap<Crossings::Kind, Completed> completed_;
   std::unordered_map<const Value*, int> index_;
   std::deque<std::pair<int, int>> pending_;  // forms to be offered
   std::vector<ValueDigits> digits_;          // once a proof asks for them

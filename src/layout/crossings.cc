@@ -33,12 +33,31 @@ Crossings::Kind Crossings::kind_of(const Node& node) {
       return entry->second = known->second;
   kinds_.emplace(hash, entry->second);
   first_.push_back(&node);
+  first_alike_.emplace_back();
   return entry->second;
 }
 
-const std::vector<LoopOrder>& Crossings::cross(const Node& node, int port,
+int Crossings::first_alike(Kind kind, int port) {
+  if (port < 0) return port;
+  std::vector<int>& alike = first_alike_[static_cast<size_t>(kind)];
+  if (alike.empty()) {
+    const Node& node = *first_[static_cast<size_t>(kind)];
+    const Signature ports = signature(node);
+    for (int i = 0; i < node.operand_count(); ++i) {
+      int first = 0;
+      while (first < i && (node.operand(first)->type() != node.operand(i)->type() ||
+                           ports.port(first) != ports.port(i)))
+        ++first;
+      alike.push_back(first);
+    }
+  }
+  return alike[static_cast<size_t>(port)];
+}
+
+const std::vector<LoopOrder>& Crossings::cross(const Node& node, int given,
                                                const Relayout& relayout) {
   const Kind kind = kind_of(node);
+  const int port = first_alike(kind, given);
   const size_t hash =
       mixed(mixed(static_cast<size_t>(kind), static_cast<size_t>(port + 1)), relayout.hash());
   const auto [begin, end] = known_.equal_range(hash);

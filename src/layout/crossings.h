@@ -14,10 +14,13 @@ class Crossings {
   /// As layline::cross. What is returned stays where it is.
   const std::vector<LoopOrder>& cross(const Node& node, int port, const Relayout& relayout);
 
- private:
   /// Ops that `cross` cannot tell from each other: the same op of the same types and attributes.
   using Kind = int;
   Kind kind_of(const Node& node);
+
+ private:
+  /// The first operand that `cross` cannot tell from this one: parts of a concat are alike.
+  int first_alike(Kind kind, int port);
 
   struct Crossed {
     Kind kind;
@@ -25,7 +28,8 @@ class Crossings {
     Relayout relayout;
     std::vector<LoopOrder> orders;
   };
-  std::vector<const Node*> first_;  // of each kind
+  std::vector<const Node*> first_;             // of each kind
+  std::vector<std::vector<int>> first_alike_;  // of each kind and operand, once it is asked for
   std::unordered_multimap<size_t, Kind> kinds_;
   std::unordered_map<const Node*, Kind> kind_;
   std::unordered_multimap<size_t, Crossed> known_;

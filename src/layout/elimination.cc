@@ -122,31 +122,38 @@ class LeastSums {
   LeastSums(const std::vector<int>& domain, std::span<const int> scope, int variable,
             const std::vector<const Table*>& tables)
       : choices_(static_cast<size_t>(domain[static_cast<size_t>(variable)])) {
-    constexpr size_t kMostInner = 512;
+    const auto count = [&](std::span<const int> variables) {
+      size_t choices = 1;
+      for (int other : variables)
+        choices *= static_cast<size_t>(domain[static_cast<size_t>(other)]);
+      return choices;
+    };
+    // As many choices inside as outside, about.
+    const size_t all = count(scope);
     size_t split = scope.size();
     for (size_t inner = 1; split > 0; --split) {
       inner *= static_cast<size_t>(domain[static_cast<size_t>(scope[split - 1])]);
-      if (inner > kMostInner && split < scope.size()) break;
+      if (inner * inner > all && split < scope.size()) break;
     }
     const auto outer = scope.first(split), inner = scope.subspan(split);
-    outer_ = offsets(domain, {}, outer).size();
-    inner_sums_.resize(offsets(domain, {}, inner).size() * choices_);
+    outer_ = count(outer);
+    inner_sums_.resize(count(inner) * choices_);
     for (const Table* table : tables) {
-      const size_t stride = stride_of(domain, table->scope, variable);
-      const auto depends = [&](int other) { return stride_of(domain, table->scope, other) > 0; };
-      Part part{table->entries.data(), stride, offsets(domain, table->scope, outer), {}};
-      if (std::ranges::none_of(inner, depends)) {
-        outer_parts_.push_back(std::move(part));
+      const auto depends = [&](int other) {
+        return std::ranges::find(table->scope, other) != table->scope.end();
+      };
+      const bool on_inner = std::ranges::any_of(inner, depends);
+      Part part{table->entries.data(), stride_of(domain, table->scope, variable), {}, {}};
+      if (on_inner) part.inner = offsets(domain, table->scope, inner);
+      if (!on_inner || std::ranges::any_of(outer, depends)) {
+        part.outer = offsets(domain, table->scope, outer);
+        (on_inner ? mixed_parts_ : outer_parts_).push_back(std::move(part));
         continue;
       }
-      part.inner = offsets(domain, table->scope, inner);
-      if (std::ranges::any_of(outer, depends))
-        mixed_parts_.push_back(std::move(part));
-      else
-        for (size_t i = 0; i < part.inner.size(); ++i) {
-          Packed* sums = &inner_sums_[i * choices_];
-          add(sums, part.entries + part.inner[i], stride, {sums, choices_});
-        }
+      for (size_t i = 0; i < part.inner.size(); ++i) {
+        Packed* sums = &inner_sums_[i * choices_];
+        add(sums, part.entries + part.inner[i], part.stride, {sums, choices_});
+      }
     }
   }
 

@@ -21,6 +21,7 @@ struct LoopOrder {
 
   /// The same movement of every port: kernels see the same bytes.
   bool moves_like(const LoopOrder& other) const;
+  friend bool operator==(const LoopOrder&, const LoopOrder&) = default;
 };
 
 /// The order in which the model writes the op.
