@@ -27,7 +27,7 @@ SPECIFICATIONS = {variant: npu_quantised.ACTIVATIONS[prefix][0] if prefix else "
                   for variant, prefix in VARIANTS.items()}
 SIDE = 64
 SMALL = {"unet": (npu.UNet, (1, 3, SIDE, SIDE)), "lstm": (npu.Lstm, (1, 6, 8))}
-# The first blocks of a network whose whole ExecuTorch takes hours to lower.
+# The first blocks of a network whose whole ExecuTorch takes too long to lower (docs/benchmarks.md).
 SHALLOW = {"deit_tiny_2_blocks": ("deit_tiny_patch16_224", {"depth": 2})}
 NAMES = """mobilenet_v2 resnet18 mobilenet_v3_small unet lstm deit_tiny_patch16_224 deit_tiny_2_blocks
 efficientnet_b0 convnext_tiny""".split()

@@ -5,7 +5,8 @@
 PACKAGES is the folder of Arm's serializer, PYTHON the interpreter that has Arm's reference model.
 Writes docs/data/tosa-baseline.json: for each fixture the TRANSPOSE operators of its TOSA program, the
 bytes that they write, and the seconds of the lowering; for a quantised one also `units`, how far each
-output is from torch's q/dq graph in the reference model: the most, and the average.
+output is from torch's q/dq graph in the reference model, the most and the average, and of 8 bits
+`cycles`, which Vela counts on the NPUs of scripts/vela-check.
 """
 
 import json
@@ -31,6 +32,11 @@ import npu_quantised
 from cases import CASES
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "scripts"))
+
+from other_script import load_script
+
+VELA = load_script("vela-check")
 BASELINE = ROOT / "docs" / "data" / "tosa-baseline.json"
 ELEMENT_BYTES = {"FP32": 4, "INT32": 4, "FP16": 2, "INT16": 2, "INT8": 1, "BOOL": 1, "INT48": 6}
 
@@ -114,6 +120,8 @@ def lower_quantised(name, python):
                "graphs": len(counts), "seconds": round(seconds, 1)}
         if len(paths) == 1 and "." not in name:  # a variant in another order has its twin's numbers
             row["units"] = units(python, paths[0], program, inputs, expected)
+        if len(paths) == 1 and prefix == "quantised_tosa_":
+            row["cycles"] = {npu: VELA.vela(paths[0], npu)[0] for npu in VELA.ACCELERATORS}
     return row
 
 
