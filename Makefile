@@ -65,10 +65,9 @@ same-programs: build clang build-asan/build.ninja ## the optimised and the sanit
 	cmake --build build-asan -j $(JOBS) --target layline
 	scripts/same-programs build/layline build-asan/layline
 
-coverage: setup tosa-venv ## which lines of src/ the tests reach: build-coverage/html
+coverage: tosa-venv build-coverage/build.ninja ## which lines of src/ the tests reach: build-coverage/html, docs/testing.md
 	@scripts/setup lcov
-	cmake --preset coverage
-	scripts/coverage $(JOBS)
+	scripts/coverage --jobs $(JOBS)
 
 debug: setup build-debug/build.ninja ## an unoptimised build with debug information, in build-debug
 	cmake --build build-debug -j $(JOBS)
