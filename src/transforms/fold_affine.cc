@@ -19,9 +19,6 @@
 namespace layline {
 namespace {
 
-// Weights beyond this size are not rewritten in memory.
-constexpr size_t kMostRewrittenBytes = size_t{64} << 20;
-
 // ---- After the op ----
 
 /// `node` is an affine map of a foldable op's result, perhaps through a relayout: whether a

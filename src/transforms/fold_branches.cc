@@ -15,9 +15,6 @@
 namespace layline {
 namespace {
 
-// Weights beyond this size are not rewritten in memory.
-constexpr size_t kMostRewrittenBytes = size_t{64} << 20;
-
 /// A convolution whose result nothing else reads; null otherwise.
 const Node* branch(const Value* value) {
   const Node* conv = value->def();

@@ -2,11 +2,15 @@
 // can be folded.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "transforms/rewrite.h"
 
 namespace layline {
+
+/// Weights beyond this size are not rewritten in memory.
+constexpr size_t kMostRewrittenBytes = size_t{64} << 20;
 
 /// conv, conv_transpose or linear, with constants for weight and bias, if any.
 bool is_weighted_op(const Node* node);
