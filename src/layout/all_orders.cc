@@ -120,17 +120,13 @@ class Enumeration {
       const auto relayout =
           Relayout::from_factors(port_shape(node_, port), size, sequence, std::move(target));
       const auto agrees = [&](const LoopOrder& order) {
-        return at_port(order, port).moves_like(relayout);
+        return order.at(port).moves_like(relayout);
       };
       if (whole && std::ranges::any_of(known_, agrees)) continue;
       for (const LoopOrder& order : crossings_.cross(node_, port, relayout))
         if (!add(order)) return false;
     } while (std::ranges::next_permutation(sequence).found);
     return true;
-  }
-
-  static const Relayout& at_port(const LoopOrder& order, int port) {
-    return port == kResultPort ? order.result : order.operands[static_cast<size_t>(port)];
   }
 
   /// Like `order`, with the digits of those variables of the result that port `first` lacks in

@@ -346,7 +346,7 @@ class Candidates::Finder {
     // What an order was made from comes back from its ports' values: it is known already, unless
     // there are several orders that agree at this port.
     const auto agrees = std::ranges::find_if(placed.orders, [&](const LoopOrder& order) {
-      return at_port(order, port).moves_like(relayout);
+      return order.at(port).moves_like(relayout);
     });
     if (!placed.node) {
       if (agrees == placed.orders.end() && can_hold(placed, relayout))
@@ -401,14 +401,10 @@ class Candidates::Finder {
 
   void join(int node, size_t known, int port, const Relayout& relayout) {
     const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
-    if (at_port(placed.orders[known], port).moves_like(relayout)) return;
+    if (placed.orders[known].at(port).moves_like(relayout)) return;
     const LoopOrder order = placed.orders[known];
     for (const LoopOrder& joint : cross_from(*placed.node, order, port, relayout))
       add_order(node, joint);
-  }
-
-  static const Relayout& at_port(const LoopOrder& order, int port) {
-    return port == kResultPort ? order.result : order.operands[static_cast<size_t>(port)];
   }
 
   bool fits(const LoopOrder& order) const {

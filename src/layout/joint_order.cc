@@ -32,9 +32,7 @@ bool has_free_ports(const Node& node) {
 
 std::vector<LoopOrder> cross_from(const Node& node, const LoopOrder& order, int port,
                                   const Relayout& relayout) {
-  const Relayout& at_port =
-      port == kResultPort ? order.result : order.operands[static_cast<size_t>(port)];
-  const auto further = at_port.inverse().then(relayout);
+  const auto further = order.at(port).inverse().then(relayout);
   if (!further) return {};
   Graph scratch("order");
   std::vector<Value*> operands;

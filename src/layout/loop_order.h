@@ -19,6 +19,10 @@ struct LoopOrder {
   Attributes attributes;
   bool swapped = false;  // (AB)^T = B^T A^T
 
+  /// The relayout of an operand, or of the result.
+  const Relayout& at(int port) const {
+    return port == kResultPort ? result : operands[static_cast<size_t>(port)];
+  }
   /// The same movement of every port: kernels see the same bytes.
   bool moves_like(const LoopOrder& other) const;
   friend bool operator==(const LoopOrder&, const LoopOrder&) = default;

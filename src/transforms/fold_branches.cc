@@ -44,33 +44,24 @@ std::optional<Affine> scaled(Value* value, Value* x) {
   return all;
 }
 
-/// The weight and the bias of a convolution, as numbers that can be added to.
-class Weights {
+/// Where the taps of a convolution are.
+class Window {
  public:
-  explicit Weights(const Node& conv)
-      : attrs_(&conv.attrs<ConvAttrs>()),
-        weight_(tensor_of(weight_of(conv))),
-        bias_(bias_of(conv)),
-        windows_(weight_.dims().begin() + 1, weight_.dims().end() - 1) {}
-
-  int64_t outputs() const { return weight_.dim(0); }
-  int64_t inputs() const { return weight_.dims().back(); }  // of a group
-  const Tensor& weight() const { return weight_; }
-  const std::vector<double>& bias() const { return bias_; }
+  explicit Window(const Node& conv) : attrs_(conv.attrs<ConvAttrs>()) {
+    const Shape& weight = conv.operand(1)->shape();  // [outputs, ..., inputs of a group]
+    for (size_t axis = 1; axis + 1 < weight.size(); ++axis) sizes_.push_back(weight[axis].value());
+  }
 
   /// For each tap of `other`, the tap of this window at the same place; nullopt if one has none.
-  std::optional<std::vector<int64_t>> taps_of(const Weights& other) const {
+  std::optional<std::vector<int64_t>> taps_of(const Window& other) const {
     std::vector<int64_t> taps = {0};
-    for (size_t axis = 0; axis < windows_.size(); ++axis) {
+    for (size_t axis = 0; axis < sizes_.size(); ++axis) {
       std::vector<int64_t> longer;
       for (const int64_t before : taps)
-        for (int64_t k = 0; k < other.windows_[axis]; ++k) {
-          const int64_t place = k * other.attrs_->dilation[axis] - other.attrs_->low[axis];
-          const int64_t from_first = place + attrs_->low[axis];
-          const int64_t tap = from_first / attrs_->dilation[axis];
-          if (from_first < 0 || from_first % attrs_->dilation[axis] != 0 || tap >= windows_[axis])
-            return std::nullopt;
-          longer.push_back(before * windows_[axis] + tap);
+        for (int64_t k = 0; k < other.sizes_[axis]; ++k) {
+          const auto tap = tap_at(axis, k * other.attrs_.dilation[axis] - other.attrs_.low[axis]);
+          if (!tap) return std::nullopt;
+          longer.push_back(before * sizes_[axis] + *tap);
         }
       taps = std::move(longer);
     }
@@ -80,15 +71,36 @@ class Weights {
   /// The tap that reads the place of the result itself.
   std::optional<int64_t> centre() const {
     int64_t centre = 0;
-    for (size_t axis = 0; axis < windows_.size(); ++axis) {
-      const int64_t tap = attrs_->low[axis] / attrs_->dilation[axis];
-      if (attrs_->stride[axis] != 1 || attrs_->low[axis] < 0 ||
-          attrs_->low[axis] % attrs_->dilation[axis] != 0 || tap >= windows_[axis])
-        return std::nullopt;
-      centre = centre * windows_[axis] + tap;
+    for (size_t axis = 0; axis < sizes_.size(); ++axis) {
+      const auto tap = tap_at(axis, 0);
+      if (attrs_.stride[axis] != 1 || !tap) return std::nullopt;
+      centre = centre * sizes_[axis] + *tap;
     }
     return centre;
   }
+
+ private:
+  std::optional<int64_t> tap_at(size_t axis, int64_t place) const {
+    const int64_t from_first = place + attrs_.low[axis];
+    const int64_t tap = from_first / attrs_.dilation[axis];
+    if (from_first < 0 || from_first % attrs_.dilation[axis] != 0 || tap >= sizes_[axis])
+      return std::nullopt;
+    return tap;
+  }
+
+  const ConvAttrs& attrs_;
+  std::vector<int64_t> sizes_;  // along each axis
+};
+
+/// The weight and the bias of a convolution, as numbers that can be added to.
+class Weights {
+ public:
+  explicit Weights(const Node& conv) : weight_(tensor_of(weight_of(conv))), bias_(bias_of(conv)) {}
+
+  int64_t outputs() const { return weight_.dim(0); }
+  int64_t inputs() const { return weight_.dims().back(); }  // of a group
+  const Tensor& weight() const { return weight_; }
+  const std::vector<double>& bias() const { return bias_; }
 
   void add(const Weights& other, const std::vector<int64_t>& taps, double sign) {
     for (int64_t output = 0; output < outputs(); ++output) {
@@ -121,10 +133,8 @@ class Weights {
     weight_.set(at, weight_.get(at) + number);
   }
 
-  const ConvAttrs* attrs_;
   Tensor weight_;
   std::vector<double> bias_;
-  std::vector<int64_t> windows_;  // the window's size along each axis
 };
 
 /// conv ± other, where the window of `conv` has all taps of `other`.
@@ -133,21 +143,19 @@ std::optional<Weights> with_conv(const Node& conv, const Node& other, double sig
   if (conv.operand(0) != other.operand(0) || attrs.stride != theirs.stride ||
       attrs.groups != theirs.groups)
     return std::nullopt;
-  Weights weights(conv);
-  const Weights added(other);
-  const auto taps = weights.taps_of(added);
+  const auto taps = Window(conv).taps_of(Window(other));
   if (!taps) return std::nullopt;
-  weights.add(added, *taps, sign);
+  Weights weights(conv);
+  weights.add(Weights(other), *taps, sign);
   return weights;
 }
 
 /// conv ± what is a scale and a shift of each channel that it reads.
 std::optional<Weights> with_scaled(const Node& conv, Value* value, double sign) {
   const auto map = scaled(value, conv.operand(0));
-  if (!map || map->scale.empty()) return std::nullopt;
+  const auto centre = Window(conv).centre();
+  if (!map || map->scale.empty() || !centre) return std::nullopt;
   Weights weights(conv);
-  const auto centre = weights.centre();
-  if (!centre) return std::nullopt;
   weights.add(*map, *centre, sign);
   return weights;
 }
