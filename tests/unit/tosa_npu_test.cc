@@ -14,6 +14,7 @@
 #include "targets/tosa/npu_transpose.h"
 #include "targets/tosa/rules.h"
 #include "transforms/pass.h"
+#include "transforms/pipeline.h"
 
 namespace layline::tosa {
 namespace {
@@ -106,6 +107,7 @@ std::vector<Case> rewritten() {
       {"1,16,9,2", conv({3, 5, 3, 2}, "4,1", "2,1")},          // rows only
       {"1,9,16,2", conv({3, 3, 5, 2}, "2,6", "1,0")},          // columns only
       {"1,13,16,4", conv({4, 4, 4, 1}, "4,5", "1,1", 4)},      // depthwise
+      {"1,6,5,8", conv({6, 3, 3, 4}, "1,2", "1,1", 2)},        // groups of few channels
       {"1,5,6,6,2", conv({3, 3, 3, 3, 2}, "1,1,1", "1,1,1")},  // volumes
       {"1,6,6,6,2", conv({3, 2, 3, 3, 2}, "2,2,1", "0,1,0")},  // with strides
       {"1,4,5,3", transposed({2, 3, 3, 3}, "3,3")},            //
@@ -177,6 +179,47 @@ TEST(TosaNpu, PatchesAreConvolvedWithoutMovingAnything) {
     }
     EXPECT_FALSE(node->is(Op::slice) || node->is(Op::concat) || node->is(Op::pad));
   }
+}
+
+int count_of(const Graph& graph, Op op) {
+  int count = 0;
+  for (const Node* node : graph) count += node->is(op);
+  return count;
+}
+
+TEST(TosaNpu, GroupsThatAreReadAtOnceAreConvolvedAtOnce) {
+  Graph few = quantised("1,6,6,16", conv({16, 3, 3, 4}, "1,1", "1,1", 4));
+  fit(few, u85());
+  EXPECT_EQ(count_of(few, Op::conv), 1);
+  EXPECT_EQ(count_of(few, Op::slice), 0);
+  Graph many = quantised("1,6,6,16", conv({20, 3, 3, 4}, "1,1", "1,1", 4));
+  fit(many, u85());
+  EXPECT_EQ(count_of(many, Op::conv), 4);
+  Graph depthwise = quantised("1,6,6,8", conv({8, 3, 3, 1}, "1,1", "1,1", 8));
+  EXPECT_TRUE(fit(depthwise, u85()).empty());
+}
+
+/// Two groups of 10 channels, and a shuffle of them.
+Graph shuffled() {
+  std::string op = conv({20, 1, 1, 10}, "1,1", "0,0", 2);
+  op.replace(op.find("%y"), 2, "%c");
+  op += "\n%y = relayout(%c) { relayout = [1,4,4,20] (16,2,10)->(0,2,1) [1,4,4,20] }";
+  return quantised("1,4,4,20", op);
+}
+
+TEST(TosaNpu, SingleChannelsAreNotInterleaved) {
+  const auto interleaved = [](const Accelerator* accelerator) {
+    Graph graph = shuffled();
+    run_pipeline(graph, {.target = rules(accelerator), .validate = true});
+    bool found = false;
+    for (const Node* node : graph)
+      found = found || (node->is(Op::concat) && node->operand(0)->shape().back().is_one());
+    return found;
+  };
+  EXPECT_TRUE(interleaved(nullptr))
+      << "a concatenation is no TRANSPOSE, where cycles are not known";
+  EXPECT_FALSE(interleaved(&u55()));
+  EXPECT_FALSE(interleaved(&u85()));
 }
 
 struct Refusal {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "ir/builder.h"
 #include "ir/evaluate.h"
@@ -101,6 +102,34 @@ Value* conv_of_blocks(const Builder& build, const Node& node, const Accelerator&
   operands[1] = weight_of(build, node.operand(1), weight);
   Value* y = build.add(Op::conv, std::move(operands), std::move(attrs));
   return build.view(y, result);
+}
+
+/// A convolution in groups that has no more channels than the NPU reads and writes at once, as one
+/// without groups, whose weights are zero between groups: it takes fewer cycles than one for each
+/// group, and a shuffle of its channels is one of its weights.
+Value* conv_of_all_groups(const Builder& build, const Node& node, const Accelerator&) {
+  constexpr int64_t kChannelsAtOnce = 16;
+  ConvAttrs attrs = node.attrs<ConvAttrs>();
+  const Shape& filter = node.operand(1)->shape();
+  const bool depthwise = filter.back().is_one();
+  if (attrs.groups == 1 || depthwise || !is_plain_weight(node.operand(1))) return nullptr;
+  const int64_t in_group = filter.back().value(), outputs = filter[0].value();
+  const int64_t inputs = in_group * attrs.groups, outputs_of_group = outputs / attrs.groups;
+  if (std::max(inputs, outputs) > kChannelsAtOnce) return nullptr;
+
+  const Tensor weight = numbers_of(node.operand(1));
+  Shape shape = filter;
+  shape.back() = inputs;
+  Tensor all({weight.dtype(), shape});
+  const int64_t row = weight.count() / outputs;
+  for (int64_t i = 0; i < weight.count(); ++i) {
+    const int64_t place = i / in_group, group = i / row / outputs_of_group;
+    all.set(place * inputs + group * in_group + i % in_group, weight.get(i));
+  }
+  attrs.groups = 1;
+  std::vector<Value*> operands = operands_of(node);
+  operands[1] = weight_of(build, node.operand(1), all);
+  return build.add(Op::conv, std::move(operands), std::move(attrs));
 }
 
 /// The longest stride that the NPU has and that divides this one.
@@ -235,6 +264,11 @@ struct NpuRule {
   std::string_view what;
 };
 
+/// Before `legalise` takes groups apart.
+constexpr NpuRule kEarlyRules[] = {
+    {Op::conv, conv_of_all_groups, "convolves all groups at once, with zeros between them"},
+};
+
 constexpr NpuRule kRules[] = {
     {Op::conv, conv_of_blocks, "convolves blocks at stride 1 instead of striding over them"},
     {Op::conv, depthwise_at_shorter_strides, "strides less far, and drops what is between"},
@@ -245,13 +279,12 @@ constexpr NpuRule kRules[] = {
     {Op::relayout, transpose_of_parts, "is transposed in parts"},
 };
 
-}  // namespace
-
-bool fit_accelerator(Graph& graph, const Accelerator& accelerator, PassContext& context) {
+bool apply(std::span<const NpuRule> rules, Graph& graph, const Accelerator& accelerator,
+           PassContext& context) {
   bool changed = false;
   for (Node* node = graph.first(); node != nullptr;) {
     Node* next = node->next();
-    for (const NpuRule& rule : kRules) {
+    for (const NpuRule& rule : rules) {
       if (rule.op != node->op()) continue;
       Node* previous = node->previous();
       graph.set_insertion_point(node);
@@ -268,6 +301,16 @@ bool fit_accelerator(Graph& graph, const Accelerator& accelerator, PassContext& 
     node = next;
   }
   return changed;
+}
+
+}  // namespace
+
+bool suit_accelerator(Graph& graph, const Accelerator& accelerator, PassContext& context) {
+  return apply(kEarlyRules, graph, accelerator, context);
+}
+
+bool fit_accelerator(Graph& graph, const Accelerator& accelerator, PassContext& context) {
+  return apply(kRules, graph, accelerator, context);
 }
 
 }  // namespace layline::tosa

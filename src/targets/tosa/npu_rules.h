@@ -8,6 +8,10 @@
 
 namespace layline::tosa {
 
+/// Of any graph, before `legalise`: what the NPU does faster in another way than TOSA in general.
+/// Returns whether anything changed, and explains it.
+bool suit_accelerator(Graph& graph, const Accelerator& accelerator, PassContext& context);
+
 /// Of a graph that TOSA can express; what it leaves may be for `legalise` again. Returns whether
 /// anything changed, and explains it.
 bool fit_accelerator(Graph& graph, const Accelerator& accelerator, PassContext& context);
