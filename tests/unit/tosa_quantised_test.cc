@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <stdexcept>
 
 #include "base/error.h"
@@ -139,6 +140,71 @@ TEST(TosaQuantised, AFunctionOf16BitsIsATableOf513EntriesAndARescale) {
   // Lines of 128 steps are off by h^2 f'' / 8, half of it when the entries are lowered: 0.2 here;
   // the entry and the result are rounded.
   EXPECT_LT(most, 1.2);
+}
+
+/// What a program of TABLE, RESCALE, MUL, ADD, SUB and RESHAPE gives for one integer; fails where
+/// 32 bits are not enough.
+int64_t computed(const Program& program, int64_t integer) {
+  std::map<std::string, int64_t> values = {{program.inputs[0], integer}};
+  const auto value = [&](const std::string& name) {
+    const auto found = values.find(name);
+    return found != values.end() ? found->second : number(program, name);
+  };
+  const auto shifted = [](__int128 product, int64_t bits) {
+    return static_cast<int64_t>(bits == 0 ? product
+                                          : (product + (__int128{1} << (bits - 1))) >> bits);
+  };
+  int64_t result = 0;
+  for (const Operator& op : program.operators) {
+    const auto operand = [&](size_t i) { return value(op.inputs[i]); };
+    if (op.op() == fb::Op::TABLE)
+      result = read_table(tensor(program, op.inputs[1]).data->bytes(), operand(0));
+    else if (op.op() == fb::Op::RESCALE)
+      result = shifted(__int128{operand(0)} * operand(1), operand(2));
+    else if (op.op() == fb::Op::MUL)
+      result = shifted(__int128{operand(0)} * operand(1), operand(2));
+    else if (op.op() == fb::Op::ADD)
+      result = operand(0) + operand(1);
+    else if (op.op() == fb::Op::SUB)
+      result = operand(0) - operand(1);
+    else if (op.op() == fb::Op::RESHAPE)
+      result = operand(0);
+    else
+      continue;  // constants
+    if (tensor(program, op.outputs[0]).type == fb::DType::INT16)
+      result = std::clamp<int64_t>(result, -32768, 32767);
+    EXPECT_EQ(result, static_cast<int32_t>(result)) << fb::EnumNameOp(op.op()) << " of " << integer;
+    values[op.outputs[0]] = result;
+  }
+  return result;
+}
+
+/// Tables alone are off by up to half a unit, and one in forty results is the next integer.
+TEST(TosaQuantised, InverseRootsOf16BitsAreTheNearestIntegers) {
+  for (const auto& [from, to] :
+       {std::pair(0.000244140625, 0.000244140625), std::pair(3.1e-5, 0.002), std::pair(1e-4, 2e-4),
+        std::pair(0.01, 1e-4)}) {
+    Report report;
+    const Program program = lowered(fmt::format(R"(graph "g" {{
+      input "x" %x : f32[1,4]
+      %q = quantize(%x) {{ quantisation = i16 in [-32767,32767] scale f32[] ({}) zero i32[] (0) }}
+      %d = dequantize(%q)
+      %e = rsqrt(%d)
+      %v = relayout(%e) {{ relayout = [1,4] -> [4] }}
+      %r = quantize(%v) {{ quantisation = i16 in [-32767,32767] scale f32[] ({}) zero i32[] (0) }}
+      %y = dequantize(%r)
+      output "y" %y
+    }})",
+                                                from, to),
+                                    report);
+    for (int64_t integer = 1; integer <= 32767; ++integer) {
+      const double wanted =
+          std::min(1 / std::sqrt(static_cast<double>(integer) * from) / to, 32767.0);
+      ASSERT_NEAR(static_cast<double>(computed(program, integer)), wanted, 0.51) << integer;
+    }
+    EXPECT_EQ(computed(program, 0), 32767);
+    EXPECT_NEAR(static_cast<double>(computed(program, -5)), 0, 1);
+  }
 }
 
 /// What the tables of a function give for an operand, as the program adds them up.

@@ -1,5 +1,6 @@
 // Between real numbers and integers: functions of one quantised value as tables, and what is left
 // as arithmetic on floats.
+#include <algorithm>
 #include <cmath>
 
 #include "targets/tosa/integer_kernels.h"
@@ -40,6 +41,39 @@ void emit_arithmetic(BlockBuilder& block, const Node& node) {
   block.result(node, fb::CastAttributeT{}, {y});
 }
 
+/// Results of tables have so many bits after the point when they are added: there are 16 before it,
+/// and tables reach beyond.
+constexpr int kFractionBits = 13;
+
+/// A step of Newton's method to y = √(p/x), from what tables give for it: y - y/2·(x·y²/p - 1).
+/// What is left of their error is its square. An inverse root that is a unit off makes everything
+/// that is normalised with it wrong by as much as that is of it, which may be many units.
+std::string nearer_root(BlockBuilder& block, const Node& node, const std::string& x,
+                        const std::string& y, double root_product) {
+  const Shape& shape = node.result()->shape();
+  const auto product = [&](const std::string& a, const std::string& b, int bits) {
+    return block.step(node, fb::MulAttributeT{}, {a, b, block.scalar(DType::i8, bits)}, DType::i32,
+                      shape);
+  };
+  constexpr int kSquareBits = 28;   // dropped of the square, which has up to 58
+  constexpr int kProductBits = 28;  // of the product, which is about the same for all operands
+  const double exact = std::ldexp(root_product, 2 * kFractionBits - kSquareBits);
+  const int bits = std::max(0, std::ilogb(exact) - kProductBits);
+  const double wanted = std::ldexp(exact, -bits);
+  const std::string off = block.step(node, fb::SubAttributeT{},
+                                     {product(product(y, y, kSquareBits), x, bits),
+                                      block.scalar(DType::i32, std::round(wanted), shape.size())},
+                                     DType::i32, shape);
+  const std::string part =
+      rescaled(block, node, off, kSums, kSums, std::ldexp(1, kProductBits) / wanted, shape);
+  return block.step(node, fb::SubAttributeT{}, {y, product(y, part, kProductBits + 1)}, DType::i32,
+                    shape);
+}
+
+/// Whether the squares of all results have bits enough for a step to be nearer: from 128 units on.
+/// MUL drops no more bits than 63.
+bool can_near_root(double root_product) { return 0x1p29 <= root_product && root_product <= 0x1p60; }
+
 void emit_lookup(BlockBuilder& block, const Node& node, const Lookup& lookup) {
   const Shape& shape = node.result()->shape();
   const std::string x = block.in(node, lookup.source, "x", shape);
@@ -59,19 +93,24 @@ void emit_lookup(BlockBuilder& block, const Node& node, const Lookup& lookup) {
     return block.step(node, fb::TableAttributeT{},
                       {near, block.constant(node, "table", level.table)}, DType::i32, shape);
   };
-  if (lookup.levels.size() == 1) {
+  const bool is_root = can_near_root(lookup.root_product);
+  if (lookup.levels.size() == 1 && !is_root) {
     rescale_to_result(block, node, looked_up(lookup.levels[0]), kSums, {lookup.levels[0].scale},
                       shape);
     return;
   }
-  constexpr double kFraction = 0x1p-13;  // of a unit; there are 2^16, and tables reach beyond
+  const double fraction = std::ldexp(1, -kFractionBits);
   std::string sum;
   for (const TableLevel& level : lookup.levels) {
     const std::string y =
-        rescaled(block, node, looked_up(level), kSums, kSums, level.scale / kFraction, shape);
+        rescaled(block, node, looked_up(level), kSums, kSums, level.scale / fraction, shape);
     sum = sum.empty() ? y : block.step(node, fb::AddAttributeT{}, {sum, y}, DType::i32, shape);
   }
-  rescale_to_result(block, node, sum, kSums, {kFraction}, shape);
+  if (is_root) {
+    const std::string wide = rescaled(block, node, x, operand, kSums, 1, shape);
+    sum = nearer_root(block, node, wide, sum, lookup.root_product);
+  }
+  rescale_to_result(block, node, sum, kSums, {fraction}, shape);
 }
 
 }  // namespace

@@ -75,6 +75,21 @@ class Evaluation {
   std::unordered_map<const Value*, layline::Tensor> known_;
 };
 
+const Node* past_views(const Value* value) {
+  while (value->def() && value->def()->is(Op::relayout)) value = value->def()->operand(0);
+  return value->def();
+}
+
+/// Of 1/√x, with nothing before or after the root.
+double root_product(const Node& quantize, const Value* source) {
+  const Node* root = past_views(quantize.operand(0));
+  if (root == nullptr || !root->is(Op::rsqrt)) return 0;
+  const Node* operand = past_views(root->operand(0));
+  if (operand == nullptr || !operand->is(Op::dequantize)) return 0;
+  const double unit = scale(quantize.result());
+  return 1 / (scale(source) * unit * unit);
+}
+
 /// A function of one value, at arguments of 16 bits.
 Lookup long_lookup(const Node& quantize, const Value* source) {
   const Quantisation& from = quantisation(source);
@@ -93,13 +108,13 @@ Lookup long_lookup(const Node& quantize, const Value* source) {
   return {source, std::nullopt,
           long_tables(curve, static_cast<double>(to.min - to.zero_point()),
                       static_cast<double>(to.max - to.zero_point())),
-          1};
+          1, root_product(quantize, source)};
 }
 
 /// The number itself, seen in other shapes at most.
 bool is_identity(const Value* value) {
-  while (value->def() && value->def()->is(Op::relayout)) value = value->def()->operand(0);
-  return value->def() && value->def()->is(Op::dequantize);
+  const Node* node = past_views(value);
+  return node && node->is(Op::dequantize);
 }
 
 /// The one quantised value that a quantize is a function of, element by element; or null.

@@ -17,6 +17,9 @@ struct Lookup {
   std::optional<Constant> table;   // of 8 bits
   std::vector<TableLevel> levels;  // of 16 bits
   double scale = 1;                // what the number is to be multiplied with
+  /// Of 1/√x the product of x and the result's square, which is the same for all x, in units of
+  /// both; 0 for other functions.
+  double root_product = 0;
 };
 std::optional<Lookup> find_lookup(const Node& quantize);
 
