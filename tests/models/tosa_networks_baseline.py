@@ -1,10 +1,11 @@
-"""Lowers whole networks with ExecuTorch's Arm backend, for scripts/tosa-networks and scripts/vela-bench.
+"""Lowers whole networks with ExecuTorch's Arm backend, for scripts/tosa-networks.
 
-    tosa_networks_baseline.py PACKAGES OUTPUT_DIR MODEL.pt2...
+    tosa_networks_baseline.py PACKAGES OUTPUT_DIR [--retrace] MODEL.pt2...
 
-PACKAGES is the folder of Arm's serializer. Writes OUTPUT_DIR/NAME.tosa for each zoo/NAME.VARIANT.pt2
-(npu_networks.py) that becomes one program, and NAME.json with the scales at its boundary; says why for
-the others. What exists already is skipped.
+PACKAGES is the folder of Arm's serializer. Writes OUTPUT_DIR/NAME.VARIANT.tosa for each
+zoo/NAME.VARIANT.pt2 (npu_networks.py) that becomes one program, and says why for the others. What exists
+already is skipped. The backend's slowest pass is made faster, with the same result (quick_retrace.py);
+--retrace leaves it as it is, to compare.
 """
 
 import sys
@@ -20,6 +21,7 @@ from executorch.backends.arm.tosa.compile_spec import TosaCompileSpec
 from executorch.backends.arm.tosa.partitioner import TOSAPartitioner
 from executorch.exir import to_edge_transform_and_lower
 
+import quick_retrace
 from npu_networks import SPECIFICATIONS
 
 
@@ -37,7 +39,10 @@ def lower(model, output):
 
 
 def main():
-    for model in map(Path, sys.argv[3:]):
+    models = [argument for argument in sys.argv[3:] if argument != "--retrace"]
+    if "--retrace" not in sys.argv:
+        quick_retrace.use()
+    for model in map(Path, models):
         output = Path(sys.argv[2]) / f"{model.stem}.tosa"
         if output.exists():
             continue
