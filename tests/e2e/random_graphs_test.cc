@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "../random_graph.h"
+#include "../rounding.h"
 #include "../seeds.h"
 #include "base/error.h"
 #include "ir/evaluate.h"
@@ -21,7 +22,9 @@ namespace layline {
 namespace {
 
 constexpr int kFewestOps = 5, kMostOps = 60;
-constexpr double kTolerance = 1e-4;
+// How many times what rounding_errors finds is still rounding: passes write graphs that round at
+// other places, and its trials are few. In 20,000 graphs the most that was seen is 4.
+constexpr double kMargin = 8;
 
 int ops_of(uint32_t seed) {
   return kFewestOps + static_cast<int>(seed % (kMostOps - kFewestOps + 1));
@@ -35,14 +38,11 @@ pte::Program compiled(Graph& graph, std::vector<std::string> disabled) {
   return xnnpack::lower(graphs, report);
 }
 
-void expect_near(const HostTensor& actual, const Tensor& expected) {
+void expect_near(const HostTensor& actual, const Tensor& expected, double rounding) {
   ASSERT_EQ(actual.dtype, expected.dtype());
   ASSERT_EQ(actual.shape, expected.dims());
   const Tensor a({actual.dtype, expected.type().shape}, actual.bytes);
-  double largest = 1;
-  for (int64_t i = 0; i < expected.count(); ++i)
-    largest = std::max(largest, std::abs(expected.get(i)));
-  const double tolerance = is_float(actual.dtype) ? kTolerance * largest : 0;
+  const double tolerance = is_float(actual.dtype) ? kMargin * rounding : 0;
   for (int64_t i = 0; i < expected.count(); ++i)
     ASSERT_LE(std::abs(a.get(i) - expected.get(i)), tolerance)
         << "element " << i << " is " << a.get(i) << " instead of " << expected.get(i);
@@ -53,6 +53,7 @@ bool expect_runs_as_evaluated(uint32_t seed) {
   RandomGraph random(seed, ops_of(seed));
   const std::vector<Tensor> inputs = random.inputs();
   const std::vector<Tensor> expected = evaluate(random.graph(), inputs);
+  const std::vector<double> rounding = rounding_errors(random.graph(), inputs, expected);
   pte::Program program;
   try {
     program = compiled(random.graph(), {});
@@ -72,26 +73,36 @@ bool expect_runs_as_evaluated(uint32_t seed) {
   EXPECT_EQ(outputs.size(), expected.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     SCOPED_TRACE(fmt::format("output {}", i));
-    expect_near(outputs[i], expected[i]);
+    expect_near(outputs[i], expected[i], rounding[i]);
   }
   return true;
+}
+
+/// The same; on a failure the graph is printed.
+bool try_graph(uint32_t seed) {
+  SCOPED_TRACE(fmt::format("to repeat: LAYLINE_SEED={} LAYLINE_GRAPHS=1", seed));
+  bool ran = false;
+  try {
+    ran = expect_runs_as_evaluated(seed);
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << error.what();
+  }
+  if (testing::Test::HasFailure())
+    std::cout << print(RandomGraph(seed, ops_of(seed)).graph(), {.elide_constants = true});
+  return ran;
 }
 
 TEST(RandomGraphs, RunAsEvaluated) {
   const uint32_t first = first_seed();
   const uint32_t count = graph_count(400);
   uint32_t ran = 0;
-  for (uint32_t seed = first; seed < first + count && !HasFailure(); ++seed) {
-    SCOPED_TRACE(fmt::format("to repeat: LAYLINE_SEED={} LAYLINE_GRAPHS=1", seed));
-    try {
-      ran += expect_runs_as_evaluated(seed);
-    } catch (const std::exception& error) {
-      ADD_FAILURE() << error.what();
-    }
-    if (HasFailure())
-      std::cout << print(RandomGraph(seed, ops_of(seed)).graph(), {.elide_constants = true});
-  }
+  for (uint32_t seed = first; seed < first + count && !HasFailure(); ++seed) ran += try_graph(seed);
   EXPECT_TRUE(count < 10 || ran >= count * 9 / 10) << ran << " of " << count << " ran";
+}
+
+TEST(RandomGraphs, ThatOnceFailed) {
+  // 288 equal numbers less their mean, which floats get wrong by 21 units, added up: 1e-4, not 0.
+  try_graph(412937);
 }
 
 }  // namespace
