@@ -90,7 +90,7 @@ void Graph::add_fixed_input(std::string name, FixedValue value) {
 
 void Graph::add_output(std::string name, Value* value, std::vector<int> dim_order) {
   if (dim_order.empty()) dim_order = identity_order(value->shape().size());
-  ++value->output_uses_;
+  value->outputs_.push_back(outputs_.size());
   outputs_.push_back({std::move(name), value, std::move(dim_order), {}});
 }
 
@@ -167,17 +167,22 @@ void Graph::replace_all_uses(Value* from, Value* to) {
     to->uses_.push_back(use);
   }
   from->uses_.clear();
-  if (from->output_uses_ == 0) return;
-  for (GraphOutput& output : outputs_)
-    if (output.value == from) output.value = to;
-  to->output_uses_ += std::exchange(from->output_uses_, 0);
+  for (const size_t output : from->outputs_) {
+    outputs_[output].value = to;
+    to->outputs_.push_back(output);
+  }
+  from->outputs_.clear();
 }
 
 void Graph::set_output(size_t index, Value* value, std::vector<int> dim_order) {
-  --outputs_[index].value->output_uses_;
-  ++value->output_uses_;
-  outputs_[index].value = value;
   outputs_[index].dim_order = std::move(dim_order);
+  Value*& slot = outputs_[index].value;
+  if (slot == value) return;
+  auto& outputs = slot->outputs_;
+  *std::ranges::find(outputs, index) = outputs.back();
+  outputs.pop_back();
+  slot = value;
+  value->outputs_.push_back(index);
 }
 
 Value* Graph::reorder_input(size_t index, std::vector<int> dim_order) {
@@ -214,7 +219,7 @@ void Graph::rename_boundary(std::vector<std::string> inputs, std::vector<std::st
 }
 
 void Graph::erase(Node* node) {
-  LAYLINE_ASSERT(node->result_->uses_.empty() && node->result_->output_uses_ == 0,
+  LAYLINE_ASSERT(node->result_->uses_.empty() && node->result_->outputs_.empty(),
                  "{} is erased while in use", node->result_->name());
   for (int i = 0; i < node->operand_count(); ++i) {
     auto& uses = node->operand(i)->uses_;

@@ -53,8 +53,8 @@ class Value {
   Node* def() const { return def_; }
   std::span<const Use> uses() const { return uses_; }
   /// How often the value stands among the graph's outputs.
-  int output_uses() const { return output_uses_; }
-  bool has_one_use() const { return uses_.size() + static_cast<size_t>(output_uses_) == 1; }
+  int output_uses() const { return static_cast<int>(outputs_.size()); }
+  bool has_one_use() const { return uses_.size() + outputs_.size() == 1; }
   /// Unique in the graph; the name in the text form.
   const std::string& name() const { return name_; }
 
@@ -63,7 +63,7 @@ class Value {
   TensorType type_;
   Node* def_ = nullptr;
   std::vector<Use> uses_;
-  int output_uses_ = 0;
+  std::vector<size_t> outputs_;  // which of the graph's outputs it is, in no order
   std::string name_;
 };
 

@@ -118,24 +118,29 @@ void merge(Graph& graph, const std::vector<Node*>& group, PassContext& context) 
 bool merge_linears(Graph& graph, PassContext& context) {
   const MoveCosts& moves = context.target().orders.moves;
   bool changed = false;
-  std::unordered_set<Node*> merged;
+  std::vector<Node*> merged;
+  std::unordered_set<Node*> grouped;
   for (Node* node : graph) {
-    if (!node->is(Op::linear) || merged.contains(node) || !has_constant_weights(*node)) continue;
+    if (!node->is(Op::linear) || grouped.contains(node) || !has_constant_weights(*node) ||
+        !only_move(*node))
+      continue;
     std::vector<Node*> group;
     for (const Use& use : node->operand(0)->uses())
-      if (use.user->is(Op::linear) && use.operand == 0 && !merged.contains(use.user) &&
+      if (use.user->is(Op::linear) && use.operand == 0 && !grouped.contains(use.user) &&
           can_merge(*node, *use.user))
         group.push_back(use.user);
+    grouped.insert(group.begin(), group.end());
     const size_t bytes = group.size() * stored_constant(node->operand(1))->byte_count();
     if (group.size() < 2 || bytes > kMostRewrittenBytes) continue;
     if (!pays(group, moves)) {
-      context.explain(*node, "is not merged with {} others: the slices would cost more",
-                      group.size() - 1);
+      for (Node* one : group)
+        context.explain(*one, "is not merged with {} others: the slices would cost more",
+                        group.size() - 1);
       continue;
     }
     // Uses are in the order in which they were made; the first in the graph is where the others go.
     std::ranges::rotate(group, std::ranges::find(group, node));
-    merged.insert(group.begin(), group.end());
+    merged.insert(merged.end(), group.begin(), group.end());
     merge(graph, group, context);
     changed = true;
   }

@@ -215,6 +215,15 @@ TEST_F(Hostile, ManyOutputs) {
   for (const char* target : {"xnnpack", "tosa"}) EXPECT_EQ(compile(graph(outputs), target), "");
 }
 
+TEST_F(Hostile, OneValueThatIsEveryOutput) {
+  // A walk over all outputs for each of them takes minutes.
+  constexpr int kOutputs = 300'000;
+  const std::string one = "input \"x\" %x : f32[4]\n%y = neg(%x)\n" + repeated(kOutputs, [](int i) {
+                            return fmt::format("output \"y{}\" %y", i);
+                          });
+  for (const char* target : {"xnnpack", "tosa"}) EXPECT_EQ(compile(graph(one), target), "");
+}
+
 TEST_F(Hostile, ArchivesThatUnpackToMore) {
   // Entries are used where they lie: a thousand names of the same bytes take no memory, and what is
   // compressed is refused.

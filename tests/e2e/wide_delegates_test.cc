@@ -35,5 +35,27 @@ TEST(WideDelegates, MoreOutputsThanOneDelegateTakes) {
   }
 }
 
+TEST(WideDelegates, OneOpThatReadsMoreThanADelegateTakes) {
+  constexpr int kInputs = 5'000;
+  std::string text = "graph \"forward\" {\n", all;
+  for (int i = 0; i < kInputs; ++i) {
+    text += fmt::format("input \"x{0}\" %x{0} : f32[1]\n", i);
+    all += fmt::format("{}%x{}", i == 0 ? "" : ", ", i);
+  }
+  const TemporaryFile file(text + "%y = concat(" + all + ") { axis = 0 }\noutput \"y\" %y\n}\n");
+  const Compiled compiled = compile(file.path(), {});
+  ASSERT_EQ(compiled.report.portable_ops.size(), 1u);
+  EXPECT_EQ(compiled.report.portable_ops[0].why, "it reads more than one delegate takes");
+  MemorySink sink;
+  write_program(compiled, sink);
+  LoadedProgram loaded = LoadedProgram::from_compiled(sink.bytes(), "the program");
+  std::vector<HostTensor> given;
+  for (int i = 0; i < kInputs; ++i) given.push_back(as_host(f32({1}, {double(i)})));
+  const std::vector<HostTensor> outputs = loaded.run(given);
+  ASSERT_EQ(outputs.size(), 1u);
+  const Tensor y = as_tensor(outputs[0]);
+  for (int i = 0; i < kInputs; ++i) ASSERT_EQ(y.get(i), i);
+}
+
 }  // namespace
 }  // namespace layline

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "ir/bounds.h"
@@ -83,6 +85,7 @@ class Lowering {
   pte::Method run() {
     const Partition parts = partition(graph_, delegate_);
     preflight(parts);
+    note_outputs();
     define_inputs();
     debug_.mark(method_.method(), 0);
     in_place_ = in_place_writes(graph_, parts);
@@ -144,8 +147,8 @@ class Lowering {
       }
       if (output.writes) continue;
       // What the caller is given may not change when the input is written.
-      method_.method().outputs.push_back(is_written(output.value) ? copy(output.value)
-                                                                  : method_.bytes(output.value));
+      method_.method().outputs.push_back(
+          overwritten_.contains(output.value) ? copy(output.value) : method_.bytes(output.value));
       report_.outputs.push_back(
           describe_boundary(graph_, output.name, output.value, output.dim_order));
     }
@@ -153,12 +156,14 @@ class Lowering {
 
   bool has_states() const { return std::ranges::any_of(graph_.inputs(), &GraphInput::is_state); }
 
-  /// Whether the value is an input that holds something else at the end.
-  bool is_written(const Value* value) const {
-    return std::ranges::any_of(graph_.outputs(), [&](const GraphOutput& output) {
-      return output.writes && output.value != value &&
-             graph_.inputs()[*output.writes].value == value;
-    });
+  void note_outputs() {
+    for (const GraphOutput& output : graph_.outputs()) {
+      if (output.value == nullptr) continue;
+      if (!output.writes)
+        orders_.emplace(output.value, &output.dim_order);
+      else if (const Value* input = graph_.inputs()[*output.writes].value; input != output.value)
+        overwritten_.insert(input);
+    }
   }
 
   /// Copies bytes from one tensor to another of the same type and order.
@@ -200,9 +205,9 @@ class Lowering {
             "return the new value instead",
             input.name);
       // Another input's old value is saved before that is overwritten.
-      writes.push_back(
-          {&input, output.value,
-           is_written(output.value) ? copy(output.value) : method_.tensor(output.value)});
+      writes.push_back({&input, output.value,
+                        overwritten_.contains(output.value) ? copy(output.value)
+                                                            : method_.tensor(output.value)});
     }
     for (const Write& write : writes)
       copy_to(method_.tensor(write.input->value), write.from, write.value);
@@ -218,12 +223,10 @@ class Lowering {
       method_.define_boundary(value, input.dim_order, place);
       return;
     }
-    for (const GraphOutput& output : results(graph_)) {
-      if (output.value != value) continue;
-      method_.define_boundary(value, output.dim_order, pte::PlannedData{});
-      return;
-    }
-    method_.define(value);
+    if (const auto output = orders_.find(value); output != orders_.end())
+      method_.define_boundary(value, *output->second, pte::PlannedData{});
+    else
+      method_.define(value);
   }
 
   void delegate(const Part& part) {
@@ -275,6 +278,8 @@ class Lowering {
   const StatePlan& states_;
   MethodBuilder method_;
   std::unordered_map<const Value*, size_t> in_place_;  // computed in the memory of this input
+  std::unordered_map<const Value*, const std::vector<int>*> orders_;  // of outputs, in memory
+  std::unordered_set<const Value*> overwritten_;  // inputs that hold something else at the end
 };
 
 std::vector<std::string> kernels_of(const pte::Program& program) {

@@ -12,6 +12,7 @@ namespace layline::xnnpack {
 namespace {
 
 constexpr const char* kNotWorth = "not worth a delegate of its own";
+constexpr const char* kTooWide = "it reads more than one delegate takes";
 
 bool is_view(const Node& node) {
   return node.is(Op::relayout) && node.attrs<RelayoutAttrs>().relayout.is_view();
@@ -115,7 +116,11 @@ class Partitioner {
       return;
     }
     Part part = with_border({true, std::move(nodes)});
-    if (members.size() == 1 || part.inputs.size() + part.outputs.size() <= xnn::kMaxExternals) {
+    if (part.inputs.size() + part.outputs.size() <= xnn::kMaxExternals) {
+      result.parts.push_back(std::move(part));
+    } else if (members.size() == 1) {
+      part.delegated = false;
+      part.why = kTooWide;
       result.parts.push_back(std::move(part));
     } else {
       add_delegate(members.first(members.size() / 2), result);
