@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <fstream>
-#include <string_view>
 #include <utility>
 
 #include "base/mapped_file.h"
@@ -14,21 +11,9 @@
 #include "pte/writer.h"
 
 namespace layline {
-namespace {
-
-/// True if the file is named `.pte` or begins like an ExecuTorch program.
-bool is_program(const std::string& path) {
-  if (path.ends_with(".pte")) return true;
-  // A flatbuffer's file identifier stands at byte 4; ExecuTorch's are "ET" and two digits.
-  std::array<char, 8> start{};
-  std::ifstream(path, std::ios::binary).read(start.data(), start.size());
-  return std::string_view(start.data() + 4, 2) == "ET";
-}
-
-}  // namespace
 
 ProgramSource::ProgramSource(std::string path) : path_(std::move(path)) {
-  if (is_program(path_)) return;
+  if (pte::is_program(path_, MappedFile::open(path_)->bytes())) return;
   const Progress progress(fmt::format("compiling {}", path_));
   const Compiled compiled = compile(path_, {});
   MemorySink sink;

@@ -47,8 +47,7 @@ LoadedModel import_model(const std::string& path) {
     }
     return model;
   }
-  // A flatbuffer's file identifier stands at byte 4; ExecuTorch's are "ET" and two digits.
-  if (path.ends_with(".pte") || (bytes.size() > 8 && bytes.substr(4, 2) == "ET"))
+  if (pte::is_program(path, file->bytes()))
     throw UserError("'{}' is a compiled program already; 'layline run' runs it", path);
   if (bytes.size() > 8 && bytes.substr(4, 4) == kTosaMagic)
     throw UserError("'{}' is a compiled TOSA program, which Arm's tools read", path);

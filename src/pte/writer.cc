@@ -341,4 +341,12 @@ void write_program(const Program& program, ByteSink& sink) {
   }
 }
 
+bool begins_as_program(std::span<const std::byte> file) {
+  return file.size() > 8 && file[4] == std::byte{'E'} && file[5] == std::byte{'T'};
+}
+
+bool is_program(std::string_view path, std::span<const std::byte> file) {
+  return path.ends_with(".pte") || begins_as_program(file);
+}
+
 }  // namespace layline::pte

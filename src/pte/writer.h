@@ -9,6 +9,10 @@
 //                one of constants and one of initial states, if there are any, then one per blob
 #pragma once
 
+#include <cstddef>
+#include <span>
+#include <string_view>
+
 #include "pte/program.h"
 #include "pte/sink.h"
 
@@ -19,5 +23,11 @@ namespace layline::pte {
 /// if the description is one that the runtime would refuse: an index out of range, a value of the
 /// wrong kind, data of the wrong size, a name given twice or too long.
 void write_program(const Program& program, ByteSink& sink);
+
+/// Whether a file begins as an ExecuTorch program of any release: "ET" and two digits at byte 4.
+bool begins_as_program(std::span<const std::byte> file);
+
+/// Whether a file is given as a program rather than a model: it is called one, or begins as one.
+bool is_program(std::string_view path, std::span<const std::byte> file);
 
 }  // namespace layline::pte

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "pte/writer.h"
 
 namespace layline {
 namespace {
@@ -40,7 +41,7 @@ const Table* verified(Bytes bytes) {
 }  // namespace
 
 ProgramFile::ProgramFile(Bytes file, const std::string& name) : file_(file), name_(name) {
-  if (!has_magic(file, 4, "ET")) fail("is no ExecuTorch program");
+  if (!pte::begins_as_program(file)) fail("is no ExecuTorch program");
   Bytes flatbuffer = file;
   // The extended header: where the flatbuffer ends and the segments begin.
   if (has_magic(file, 8, "eh00")) {
