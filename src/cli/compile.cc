@@ -145,10 +145,12 @@ void run_compile(const CompileArguments& arguments) {
   const std::string output = !arguments.output.empty() || options.emit
                                  ? arguments.output
                                  : default_output(arguments.model, options.target);
-  check_paths(arguments, output);
   const Clock::time_point start = Clock::now();
   std::optional<Progress> progress(fmt::format("compiling {}", arguments.model));
   Compiled compiled = compile(arguments.model, options);
+  // Only now: of a program given as a model, whose default output it is itself, or of a model that
+  // is not there, compiling says what is wrong. Nothing has been written yet.
+  check_paths(arguments, output);
   if (options.emit) {
     progress.reset();
     emit_text(compiled.text, output);
