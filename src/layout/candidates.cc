@@ -345,9 +345,8 @@ class Candidates::Finder {
     if (!is_movable(placed)) return;
     // What an order was made from comes back from its ports' values: it is known already, unless
     // there are several orders that agree at this port.
-    const auto agrees = std::ranges::find_if(placed.orders, [&](const LoopOrder& order) {
-      return order.at(port).moves_like(relayout);
-    });
+    const auto agrees = std::ranges::find_if(
+        placed.orders, [&](const LoopOrder& order) { return order.at(port).moves_like(relayout); });
     if (!placed.node) {
       if (agrees == placed.orders.end() && can_hold(placed, relayout))
         add_order(node, state_order(relayout));

@@ -5,13 +5,9 @@
 namespace layline {
 
 Choices::Choices(const PlacementProblem& problem, const MoveCosts& moves)
-    : problem_(problem),
-      left_(problem.nodes.size()),
-      ports_(problem.values.size()),
-      conversion_costs_(moves) {
+    : problem_(problem), left_(problem.nodes.size()), ports_(problem.values.size()) {
   conversions_.reserve(problem.values.size());
-  for (const PlacedValue& value : problem.values)
-    conversions_.emplace_back(value, conversion_costs_);
+  for (const PlacedValue& value : problem.values) conversions_.emplace_back(value, moves);
 }
 
 int Choices::orders(int node) const {
@@ -76,7 +72,7 @@ Cost Choices::cost_of_value(int value, const std::vector<int>& order) {
   const Ports& p = ports(value);
   std::vector<int> read = p.fixed;
   for (int reader : p.readers) add_reads(reader, of(reader), value, read);
-  return conversions(value).cost(written(p, p.writer < 0 ? 0 : of(p.writer)), std::move(read));
+  return conversions(value).cost(written(p, p.writer < 0 ? 0 : of(p.writer)), read);
 }
 
 Cost Choices::cost_in(const Region& region, const std::vector<int>& order) {

@@ -63,7 +63,6 @@ class Choices {
   const PlacementProblem& problem_;
   std::vector<std::vector<int>> left_;
   std::vector<Ports> ports_;  // of each value
-  ConversionCosts conversion_costs_;
   std::vector<Conversions> conversions_;
 };
 

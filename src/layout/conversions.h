@@ -1,63 +1,55 @@
 // What it costs to have a value in several forms.
 #pragma once
 
-#include <optional>
-#include <unordered_map>
+#include <span>
 #include <vector>
 
 #include "layout/candidates.h"
+#include "layout/digit_orders.h"
 
 namespace layline {
 
-/// What it costs to convert between forms, for all values: networks repeat their blocks.
-class ConversionCosts {
- public:
-  explicit ConversionCosts(const MoveCosts& moves) : moves_(&moves) {}
-
-  /// Of a value of this dtype, between forms that move differently.
-  Cost between(const Relayout& from, const Relayout& to, DType dtype);
-
- private:
-  struct Known {
-    Relayout from, to;
-    size_t element;  // its bytes
-    Cost cost;
-  };
-  const MoveCosts* moves_;
-  std::unordered_multimap<size_t, Known> known_;
-};
-
-/// The conversions between the forms of one value, each worked out when it is first asked for. The
-/// value may get further forms.
+/// The conversions between the forms of one value, which may get further forms.
 class Conversions {
  public:
-  Conversions(const PlacedValue& value, ConversionCosts& costs) : value_(&value), costs_(&costs) {}
+  Conversions(const PlacedValue& value, const MoveCosts& moves)
+      : value_(&value), moves_(&moves), orders_(moves) {}
 
   /// The cost of a value that is written in form `written` and read in all of `read`. Each movement
   /// is paid once, however many read it; further shapes of the same bytes are views.
-  Cost cost(int written, std::vector<int> read);
+  Cost cost(int written, std::span<const int> read);
+  /// What one more form that is read adds to that.
+  Cost added(int written, std::span<const int> read, int form);
 
   /// The cost of one conversion.
   Cost between(int from, int to) {
     return movement(from) == movement(to) ? Cost{} : convert(from, to);
   }
 
+  /// The least cost of a conversion from one of some forms to one of others.
+  Cost cheapest(std::span<const int> from, std::span<const int> to);
+
   /// Forms with the same movement have the same number.
-  int movement(int form);
+  int movement(int form) {
+    if (movement_.size() <= static_cast<size_t>(form)) number_movements();
+    return movement_[static_cast<size_t>(form)];
+  }
   /// Whether one of the forms moves like this one; and adds it if none does.
-  bool contains(const std::vector<int>& forms, int form);
+  bool contains(std::span<const int> forms, int form);
   void add(std::vector<int>& forms, int form) {
     if (!contains(forms, form)) forms.push_back(form);
   }
 
  private:
   Cost convert(int from, int to);
+  void number_movements();
 
   const PlacedValue* value_;
-  ConversionCosts* costs_;
+  const MoveCosts* moves_;
   std::vector<int> movement_;  // of each form
   std::vector<int> first_;     // a form for each movement
-  std::vector<std::vector<std::optional<Cost>>> between_;
+  DigitOrders orders_;         // of the movements
+  bool in_digits_ = true;      // they have digits in common
 };
 
 }  // namespace layline

@@ -37,33 +37,44 @@ int64_t RunCosts::copy_ps(int64_t bytes, int64_t run_bytes) const {
   return run_bytes == 0 ? 0 : times(bytes / run_bytes, ps(run_bytes));
 }
 
-int64_t MoveCosts::size(const Dim& dim) const {
+int64_t MoveCosts::product(int64_t a, int64_t b) {
   constexpr int64_t kMost = int64_t{1} << 40;
+  return static_cast<int64_t>(std::min(Wide{a} * b, Wide{kMost}));
+}
+
+int64_t MoveCosts::size(const Dim& dim) const {
   int64_t number = dim.coefficient();
-  for (const SymbolId id : dim.symbols()) {
-    const int64_t factor = id <= symbol_sizes.size() ? symbol_sizes[id - 1u] : 1;
-    number = static_cast<int64_t>(std::min(Wide{number} * factor, Wide{kMost}));
-  }
+  for (const SymbolId id : dim.symbols())
+    number = product(number, id <= symbol_sizes.size() ? symbol_sizes[id - 1u] : 1);
   return number;
+}
+
+Cost move_cost(const MoveCosts& costs, const Movement& movement, DType dtype) {
+  const auto element = static_cast<int64_t>(byte_size(dtype));
+  const int64_t bytes = times(movement.elements, element);
+  const TransposeCosts& transpose = element == 1 ? costs.transpose_bytes : costs.transpose;
+  const int64_t moved_ps =
+      movement.keeps_row
+          ? costs.permute.copy_ps(bytes, times(movement.source_row, element))
+          : transpose.ps(movement.elements, movement.source_row, movement.target_row);
+  const int64_t calls = movement.factors > costs.most_factors ? 2 : 1;
+  return {calls * saturated(Wide{costs.call_ps} + costs.margin_ps + moved_ps +
+                            times(bytes, costs.byte_ps)),
+          calls, 0, 0};
 }
 
 Cost move_cost(const MoveCosts& costs, const Relayout& relayout, DType dtype) {
   if (relayout.is_identity()) return {};
   if (relayout.is_view()) return {0, 0, 1, 0};
-  const int64_t elements = costs.size(element_count(relayout.source()));
-  const auto element = static_cast<int64_t>(byte_size(dtype));
   const std::vector<Dim>& factors = relayout.factors();
-  const int64_t inner = costs.size(factors.back());
-  const auto target_inner = static_cast<size_t>(relayout.order().back());
-  const TransposeCosts& transpose = element == 1 ? costs.transpose_bytes : costs.transpose;
-  const int64_t moved_ps =
-      target_inner + 1 == factors.size()
-          ? costs.permute.copy_ps(times(elements, element), times(inner, element))
-          : transpose.ps(elements, inner, costs.size(factors[target_inner]));
-  const int64_t calls = factors.size() > costs.most_factors ? 2 : 1;
-  const int64_t bytes_ps = times(times(elements, element), costs.byte_ps);
-  return {calls * saturated(Wide{costs.call_ps} + costs.margin_ps + moved_ps + bytes_ps), calls, 0,
-          0};
+  const auto target_row = static_cast<size_t>(relayout.order().back());
+  return move_cost(costs,
+                   Movement{.elements = costs.size(element_count(relayout.source())),
+                            .factors = factors.size(),
+                            .source_row = costs.size(factors.back()),
+                            .keeps_row = target_row + 1 == factors.size(),
+                            .target_row = costs.size(factors[target_row])},
+                   dtype);
 }
 
 }  // namespace layline

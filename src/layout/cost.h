@@ -92,8 +92,20 @@ struct MoveCosts {
 
   /// A size as a number; one beyond every tensor where it is not bounded.
   int64_t size(const Dim& dim) const;
+  /// Of two sizes, which is one as well.
+  static int64_t product(int64_t a, int64_t b);
   bool operator==(const MoveCosts&) const = default;
 };
+
+/// What a permute's cost depends on.
+struct Movement {
+  int64_t elements = 0;
+  size_t factors = 1;
+  int64_t source_row = 1;  // the innermost factor
+  bool keeps_row = false;  // it is the innermost of the target, too
+  int64_t target_row = 1;  // otherwise what is
+};
+Cost move_cost(const MoveCosts& costs, const Movement& movement, DType dtype);
 
 /// The cost of converting a value of this dtype: nothing but a view where the bytes stay in place.
 Cost move_cost(const MoveCosts& costs, const Relayout& relayout, DType dtype);

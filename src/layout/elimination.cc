@@ -196,9 +196,10 @@ class LeastSums {
 
 class Elimination {
  public:
-  Elimination(const Energy& energy, size_t most_entries)
+  Elimination(const Energy& energy, size_t most_entries, size_t most_work)
       : domain_(energy.domain),
-        limit_(most_entries),
+        most_entries_(most_entries),
+        most_work_(most_work),
         of_variable_(domain_.size()),
         neighbours_(domain_.size()),
         buckets_(domain_.size()) {
@@ -274,13 +275,14 @@ class Elimination {
                     [&](int f) { return std::ranges::find(buckets_[v], f) != buckets_[v].end(); });
     }
     // Groups of factors whose joint table stays small; one group is the exact step.
+    const size_t limit = std::min(most_entries_, most_work_ - std::min(most_work_, work_));
     std::vector<std::vector<int>> groups;
     std::vector<std::vector<int>> scopes;
     for (int f : buckets_[v]) {
       bool placed = false;
       for (size_t g = 0; g < groups.size() && !placed; ++g) {
         std::vector<int> scope = joined(scopes[g], tables_[static_cast<size_t>(f)].scope);
-        if (entries(domain_, scope, limit_) > limit_) continue;
+        if (entries(domain_, scope, limit) > limit) continue;
         groups[g].push_back(f);
         scopes[g] = std::move(scope);
         placed = true;
@@ -324,7 +326,7 @@ class Elimination {
   }
 
   const std::vector<int>& domain_;
-  size_t limit_;
+  const size_t most_entries_, most_work_;
   std::deque<Table> tables_;  // those that were given, then those that were made
   std::vector<std::vector<int>> of_variable_;
   std::vector<std::vector<int>> neighbours_;
@@ -419,8 +421,8 @@ Pruned prune(Energy energy, Cost limit) {
   }
 }
 
-Minimum minimise(const Energy& energy, size_t most_entries) {
-  return Elimination(energy, most_entries).run(energy);
+Minimum minimise(const Energy& energy, size_t most_entries, size_t most_work) {
+  return Elimination(energy, most_entries, most_work).run(energy);
 }
 
 }  // namespace layline

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "layout/cost.h"
@@ -40,9 +41,11 @@ Pruned prune(Energy energy, Cost limit);
 
 Cost cost_of(const Energy& energy, const std::vector<int>& choice);
 
-/// Exact while no table would exceed `most_entries`; beyond that a variable's factors are minimised
-/// in groups (mini-buckets), which gives a choice and a bound that may differ. Linear in the number
-/// of variables for graphs of bounded width, such as chains with residuals.
-Minimum minimise(const Energy& energy, size_t most_entries = size_t{1} << 16);
+/// Exact while no table would exceed `most_entries` and all of them `most_work`; beyond that a
+/// variable's factors are minimised in groups (mini-buckets), which gives a choice and a bound that
+/// may differ. Linear in the number of variables for graphs of bounded width, such as chains with
+/// residuals.
+Minimum minimise(const Energy& energy, size_t most_entries = size_t{1} << 16,
+                 size_t most_work = std::numeric_limits<size_t>::max());
 
 }  // namespace layline

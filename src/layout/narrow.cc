@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace layline {
 namespace {
@@ -13,38 +14,40 @@ struct Least {
   Cost own;
 };
 
-Cost cheapest(Conversions& conversions, const std::vector<int>& from, const std::vector<int>& to) {
-  for (int f : from)
-    if (conversions.contains(to, f)) return {};
-  Cost best = Cost::forbidden();
-  for (int f : from)
-    for (int t : to) best = std::min(best, conversions.between(f, t));
-  return best;
-}
-
 /// Adds what a value costs at least with each order of each op at it, and returns what it costs at
 /// least with any.
 Cost add_least(Choices& choices, int value, std::unordered_map<int, Least>& least) {
   const Ports& p = choices.ports(value);
   Conversions& conversions = choices.conversions(value);
   const std::vector<int> written_forms = choices.written_forms(value);
+  // From the cheapest form that may be written, by the movement that is read.
+  std::vector<std::optional<Cost>> cheapest;
+  const auto cheapest_to = [&](int form) {
+    const auto movement = static_cast<size_t>(conversions.movement(form));
+    if (cheapest.size() <= movement) cheapest.resize(movement + 1);
+    std::optional<Cost>& known = cheapest[movement];
+    if (!known) known = conversions.cheapest(written_forms, {&form, 1});
+    return *known;
+  };
   // A copy may serve all readers: no more than the dearest of them counts.
   std::vector<Cost> of_writer;
   for (int form : written_forms) of_writer.push_back(conversions.cost(form, p.fixed));
+  std::vector<int> read, forms;
   for (int reader : p.readers) {
-    std::vector<int> forms;
+    forms.clear();
+    std::vector<Cost>& with = least.at(reader).with;
     for (int i = 0; i < choices.orders(reader); ++i) {
-      std::vector<int> read;
+      read.clear();
       choices.add_reads(reader, choices.order_at(reader, i), value, read);
       Cost most;
       for (int form : read) {
-        most = std::max(most, cheapest(conversions, written_forms, {form}));
+        most = std::max(most, cheapest_to(form));
         conversions.add(forms, form);
       }
-      least.at(reader).with[static_cast<size_t>(i)] += most;
+      with[static_cast<size_t>(i)] += most;
     }
     for (size_t f = 0; f < written_forms.size(); ++f)
-      of_writer[f] = std::max(of_writer[f], cheapest(conversions, {written_forms[f]}, forms));
+      of_writer[f] = std::max(of_writer[f], conversions.cheapest({&written_forms[f], 1}, forms));
   }
   const Cost any = *std::ranges::min_element(of_writer);
   if (p.writer >= 0) {

@@ -10,9 +10,14 @@ namespace layline {
 namespace {
 
 // How often the parts of the graph that a proof looks at may grow, and how many entries of tables
-// may be looked at: a small part of a second.
+// may be looked at: a small part of a second, and more for each op that is looked at. An op that
+// has too many orders for all of them to be looked at, and pays for its order or its result, leaves
+// nothing to be proved of the whole: then a cheaper choice is looked for, in small parts only.
 constexpr int kMostRounds = 30;
+constexpr int kMostGrowthWithoutProof = 2;
 constexpr size_t kMostWork = 2'000'000;
+constexpr size_t kMostWorkOfOp = 5'000;
+constexpr size_t kMostWorkOfPartWithoutProof = 200'000;
 
 /// Looks at the parts of the graph in which something is paid. What all choices of all orders of
 /// their ops cost at least, whatever the rest of the graph does, is a bound for the whole graph. A
@@ -32,6 +37,7 @@ class Proof {
     state_.assign(problem().nodes.size(), State::outside);
     const Cost apart = bound_;
     want_where_paid();
+    int grown = 0;
     for (int round = 0; round < kMostRounds; ++round) {
       bound_ = apart;
       growing_.clear();
@@ -41,7 +47,7 @@ class Proof {
         want_where_paid();
         continue;
       }
-      if (work_ >= kMostWork || !grow()) break;
+      if (work_left() == 0 || (!provable_ && grown++ == kMostGrowthWithoutProof) || !grow()) break;
     }
   }
 
@@ -74,10 +80,19 @@ class Proof {
     wanted_.push_back(node);
   }
 
+  size_t work_left() const {
+    const size_t most = kMostWork + kMostWorkOfOp * wanted_.size();
+    const size_t left = most - std::min(most, work_);
+    return provable_ ? left : std::min(left, kMostWorkOfPartWithoutProof);
+  }
+
   /// Takes an op into a part, with all its orders.
   void look_at(int node) {
     State& state = state_[static_cast<size_t>(node)];
-    if (state == State::wanted) state = candidates_.complete(node) ? State::inside : State::refused;
+    if (state != State::wanted) return;
+    state = candidates_.complete(node) ? State::inside : State::refused;
+    if (state == State::refused && solver_.producing(node, choice_.order).price() > Cost{}.price())
+      provable_ = false;
   }
 
   /// Takes in whatever shares a value with the parts that are to grow. False if nothing is new.
@@ -130,7 +145,7 @@ class Proof {
   bool prove() {
     bool improved = false;
     for (std::vector<int>& nodes : connected(wanted_)) {
-      if (work_ < kMostWork)
+      if (work_left() > 0)
         for (int node : nodes) look_at(node);
       std::erase_if(nodes,
                     [&](int node) { return state_[static_cast<size_t>(node)] != State::inside; });
@@ -142,15 +157,17 @@ class Proof {
   void add_bound(const std::vector<int>& part, bool& improved) {
     Known& known = known_[part[0]];
     if (known.ops != part.size()) {
-      if (work_ >= kMostWork) return;  // it costs no less than nothing
+      if (work_left() == 0) return;  // it costs no less than nothing
       known = {part.size(), look_closer(part, improved)};
     }
     bound_ += known.cost.least;
-    if (!known.cost.reached()) growing_.insert(growing_.end(), part.begin(), part.end());
+    // A part that is too much work is more so with its neighbours.
+    if (!known.cost.reached() && (known.cost.exact || provable_))
+      growing_.insert(growing_.end(), part.begin(), part.end());
   }
 
   PartialCost look_closer(const std::vector<int>& part, bool& improved) {
-    PartialCost cost = solver_.part(part, choice_.order, kMostWork - work_);
+    PartialCost cost = solver_.part(part, choice_.order, work_left());
     work_ += cost.work;
     if (cost.reached()) return cost;
     std::vector<std::pair<int, int>> before;
@@ -183,6 +200,7 @@ class Proof {
   std::vector<int> growing_;
   std::unordered_map<int, Known> known_;
   size_t work_ = 0;
+  bool provable_ = true;  // all that is paid belongs to ops that were not refused
 };
 
 }  // namespace

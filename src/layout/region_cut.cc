@@ -45,8 +45,8 @@ std::optional<CutValue> cut_value_of(Choices& choices, int value,
   }
   if (!expressible) return std::nullopt;
   if (forms.size() == 2) {
-    result.to_b = scalar(conversions.cost(forms[0], {forms[1]}));
-    result.to_a = scalar(conversions.cost(forms[1], {forms[0]}));
+    result.to_b = scalar(conversions.between(forms[0], forms[1]));
+    result.to_a = scalar(conversions.between(forms[1], forms[0]));
   }
   return result;
 }

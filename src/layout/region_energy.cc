@@ -68,14 +68,15 @@ class Tables {
     size_t entries = 1;
     for (int node : nodes) entries *= static_cast<size_t>(choices_.orders(node));
     if (!reserve(factor, entries, 1)) return false;
+    Conversions& conversions = choices_.conversions(value);
+    std::vector<int> read;
     bool more = true;
     while (more) {
-      std::vector<int> read = p.fixed;
+      read = p.fixed;
+      // A producer that does not read its own result adds nothing.
       for (size_t i = 0; i < nodes.size(); ++i)
-        if (std::ranges::find(p.readers, nodes[i]) != p.readers.end())
-          choices_.add_reads(nodes[i], choices_.order_at(nodes[i], order[i]), value, read);
-      const int written = written_at(p, p.writer < 0 ? 0 : order[0]);
-      factor.table.push_back(choices_.conversions(value).cost(written, std::move(read)));
+        choices_.add_reads(nodes[i], choices_.order_at(nodes[i], order[i]), value, read);
+      factor.table.push_back(conversions.cost(written_at(p, p.writer < 0 ? 0 : order[0]), read));
       more = false;
       for (size_t i = nodes.size(); i-- > 0 && !more;) {
         more = ++order[i] < choices_.orders(nodes[i]);
@@ -92,13 +93,23 @@ class Tables {
   bool add_kept_copies(int value, const Ports& p) {
     Conversions& conversions = choices_.conversions(value);
     std::vector<int> copies;  // a form for each movement that is read
+    std::vector<int> place;   // of a movement among them
+    const auto place_of = [&](int form) -> int& {
+      const auto movement = static_cast<size_t>(conversions.movement(form));
+      if (place.size() <= movement) place.resize(movement + 1, -1);
+      return place[movement];
+    };
     size_t reads = 0;
+    std::vector<int> read;
     for (int reader : p.readers) {
-      std::vector<int> read;
       for (int i = 0; i < choices_.orders(reader); ++i) {
         read.clear();
         choices_.add_reads(reader, choices_.order_at(reader, i), value, read);
-        for (int form : read) conversions.add(copies, form);
+        for (int form : read) {
+          if (place_of(form) >= 0) continue;
+          place_of(form) = static_cast<int>(copies.size());
+          copies.push_back(form);
+        }
       }
       reads += read.size();
     }
@@ -111,33 +122,39 @@ class Tables {
     paid.scope.push_back(kept);
     const auto count = static_cast<size_t>(sets.count());
     if (!reserve(paid, static_cast<size_t>(writer_orders(p)), count)) return false;
+    const auto append = [](std::vector<Cost>& table, const std::vector<Cost>& row) {
+      table.insert(table.end(), row.begin(), row.end());
+    };
+    std::unordered_map<int, std::vector<Cost>> row_of;  // what is written
     for (int i = 0; i < writer_orders(p); ++i) {
       const int form = written_at(p, i);
-      for (const std::vector<int>& set : sets.all()) {
-        std::vector<int> read = p.fixed;
-        for (int copy : set) read.push_back(copies[static_cast<size_t>(copy)]);
-        paid.table.push_back(conversions.cost(form, std::move(read)));
+      const auto [row, is_new] = row_of.try_emplace(form);
+      if (is_new) {
+        std::vector<Cost> each;  // copies move differently, so each adds its own cost
+        for (int copy : copies) each.push_back(conversions.added(form, p.fixed, copy));
+        row->second = sets.sums(conversions.cost(form, p.fixed), each);
+        if (sets.has_rest())
+          row->second.push_back(least_of_rest(conversions, form, copies, p, sets));
       }
-      if (sets.has_rest()) paid.table.push_back(least_of_rest(conversions, form, copies, p, sets));
+      append(paid.table, row->second);
     }
     energy_.factors.push_back(std::move(paid));
     for (int reader : p.readers) {
       Factor found{{variable_.at(reader), kept}, {}};
       if (!reserve(found, static_cast<size_t>(choices_.orders(reader)), count)) return false;
       for (int i = 0; i < choices_.orders(reader); ++i) {
-        std::vector<int> read;
+        read.clear();
         choices_.add_reads(reader, choices_.order_at(reader, i), value, read);
-        const auto views = std::ranges::count_if(
-            read, [&](int form) { return std::ranges::find(copies, form) == copies.end(); });
-        for (const std::vector<int>& set : sets.all()) {
-          const bool all = std::ranges::all_of(read, [&](int form) {
-            return std::ranges::any_of(set, [&](int copy) {
-              return conversions.movement(copies[static_cast<size_t>(copy)]) ==
-                     conversions.movement(form);
-            });
-          });
-          found.table.push_back(all ? Cost{0, 0, views, 0} : Cost::forbidden());
+        std::vector<int> needed(copies.size(), 0);
+        int64_t views = 0;
+        for (int form : read) {
+          const auto copy = static_cast<size_t>(place_of(form));
+          needed[copy] = 1;
+          views += copies[copy] != form;
         }
+        const auto all = std::ranges::count(needed, 1);
+        for (int had : sets.sums(0, needed))
+          found.table.push_back(had == all ? Cost{0, 0, views, 0} : Cost::forbidden());
         if (sets.has_rest()) found.table.push_back({});
       }
       energy_.factors.push_back(std::move(found));
@@ -147,7 +164,7 @@ class Tables {
 
   /// Whether to keep a set of copies costs more than may be paid for the value, whatever is
   /// written.
-  std::function<bool(const std::vector<int>&)> too_dear(int value, const std::vector<int>& copies) {
+  std::function<bool(std::span<const int>)> too_dear(int value, const std::vector<int>& copies) {
     const auto limit = most_paid_.find(value);
     if (limit == most_paid_.end()) return [](const auto&) { return false; };
     const Ports& p = choices_.ports(value);
@@ -163,7 +180,7 @@ class Tables {
         all.back().copy.push_back(
             conversions.contains(p.fixed, copy) ? Cost{} : conversions.between(form, copy));
     }
-    return [all = std::move(all), most = limit->second](const std::vector<int>& set) {
+    return [all = std::move(all), most = limit->second](std::span<const int> set) {
       return std::ranges::none_of(all, [&](const Written& written) {
         Cost cost = written.fixed;
         for (int copy : set) cost += written.copy[static_cast<size_t>(copy)];
@@ -177,7 +194,8 @@ class Tables {
                             const Ports& p, const KeptSets& sets) {
     std::vector<Cost> each;
     for (int copy : copies)
-      if (!conversions.contains(p.fixed, copy)) each.push_back(conversions.cost(written, {copy}));
+      if (!conversions.contains(p.fixed, copy))
+        each.push_back(conversions.added(written, {}, copy));
     std::ranges::sort(each);
     // Outputs may have some of the copies, for nothing.
     const size_t free = copies.size() - each.size();

@@ -138,6 +138,12 @@ class Solver::Implementation {
     return cost;
   }
 
+  Cost producing(int node, const std::vector<int>& order) {
+    const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
+    return placed.costs[static_cast<size_t>(order[static_cast<size_t>(node)])] +
+           full_cost_of_value(placed.result, order);
+  }
+
   Cost total(const std::vector<int>& order) {
     Cost cost;
     for (size_t n = 0; n < problem_.nodes.size(); ++n)
@@ -182,7 +188,9 @@ class Solver::Implementation {
       const Pruned pruned = prune(*std::move(energy), known);
       Minimum minimum;
       minimum.bound = known;
-      if (!pruned.empty) minimum = minimise(pruned.energy, small ? kFewOpsTables : kPartTables);
+      if (!pruned.empty)
+        minimum = minimise(pruned.energy, small ? kFewOpsTables : kPartTables,
+                           most_work - std::min(most_work, result.work));
       result.work += minimum.work;
       if (minimum.bound.price() < known.price()) {
         result.least = rest + minimum.bound;
@@ -243,6 +251,9 @@ PartialCost Solver::part(const std::vector<int>& nodes, const std::vector<int>& 
 }
 Cost Solver::around(const std::vector<int>& nodes, const std::vector<int>& order) {
   return implementation_->around(nodes, order);
+}
+Cost Solver::producing(int node, const std::vector<int>& order) {
+  return implementation_->producing(node, order);
 }
 Cost Solver::total(const std::vector<int>& order) { return implementation_->total(order); }
 Cost Solver::apart() { return implementation_->apart(); }

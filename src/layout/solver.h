@@ -44,6 +44,8 @@ class Solver {
   PartialCost part(const std::vector<int>& nodes, const std::vector<int>& order, size_t most_work);
   /// What these ops and all values at them cost.
   Cost around(const std::vector<int>& nodes, const std::vector<int>& order);
+  /// What an op and the value that it writes cost.
+  Cost producing(int node, const std::vector<int>& order);
   Cost total(const std::vector<int>& order);
   /// What values cost that no op reads or writes.
   Cost apart();

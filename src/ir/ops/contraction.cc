@@ -1,5 +1,7 @@
 // Ops that multiply and add along an axis.
+#include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/error.h"
 #include "ir/ops/checks.h"
@@ -134,11 +136,24 @@ TensorType infer_conv_transpose(Types operands, const Attributes& attributes,
 
 namespace {
 
-/// sum over i < count of a[i * a_step] * b[i * b_step], added to `start`.
+/// sums[j] += sum over i < count of a[i] * b[i * b_step + j * b_next], from the first to the last.
+/// Some sums are taken at a time, because each waits for every one of its additions.
 template <typename T>
-T dot(const T* a, int64_t a_step, const T* b, int64_t b_step, int64_t count, T start) {
-  for (int64_t i = 0; i < count; ++i) start = plus(start, times(a[i * a_step], b[i * b_step]));
-  return start;
+void add_dots(const T* a, const T* b, int64_t b_step, int64_t b_next, int64_t count,
+              std::span<T> sums) {
+  constexpr size_t kTogether = 8;
+  size_t j = 0;
+  for (; j + kTogether <= sums.size(); j += kTogether, b += b_next * int64_t{kTogether}) {
+    std::array<T, kTogether> together;
+    std::copy_n(sums.begin() + static_cast<std::ptrdiff_t>(j), kTogether, together.begin());
+    for (int64_t i = 0; i < count; ++i)
+      for (size_t u = 0; u < kTogether; ++u)
+        together[u] =
+            plus(together[u], times(a[i], b[i * b_step + static_cast<int64_t>(u) * b_next]));
+    std::ranges::copy(together, sums.begin() + static_cast<std::ptrdiff_t>(j));
+  }
+  for (; j < sums.size(); ++j, b += b_next)
+    for (int64_t i = 0; i < count; ++i) sums[j] = plus(sums[j], times(a[i], b[i * b_step]));
 }
 
 /// The bias, or zeros where the op has none.
@@ -166,6 +181,7 @@ Tensor convolve(Tensors operands, const Attrs& conv, const TensorType& result, S
   const int64_t channels = operands[0].dims().back();
   const int64_t outputs = operands[1].dims().front();
   const int64_t group_channels = operands[1].dims().back();
+  const int64_t group_outputs = outputs / conv.groups;
   const std::vector<double> bias = bias_values<double>(operands, outputs);
   const int64_t taps = d.kernel * h.kernel * w.kernel;
 
@@ -186,12 +202,13 @@ Tensor convolve(Tensors operands, const Attrs& conv, const TensorType& result, S
         const int64_t this_tap = tap++;
         if (!inside) return;
         const double* row = pixel(x, axes, image, at, channels);
-        for (int64_t output = 0; output < outputs; ++output) {
-          const int64_t group = output / (outputs / conv.groups);
-          double& sum_of_output = sums[static_cast<size_t>(output)];
-          sum_of_output = dot(row + group * group_channels, 1,
-                              weight.data() + (output * taps + this_tap) * group_channels, 1,
-                              group_channels, sum_of_output);
+        for (int64_t group = 0; group < conv.groups; ++group) {
+          const int64_t first = group * group_outputs;
+          add_dots<double>(row + group * group_channels,
+                           weight.data() + (first * taps + this_tap) * group_channels, 1,
+                           taps * group_channels, group_channels,
+                           std::span(sums).subspan(static_cast<size_t>(first),
+                                                   static_cast<size_t>(group_outputs)));
         }
       });
       for (const double value : sums) out.set(position++, clamp(value, conv.bounds));
@@ -210,10 +227,12 @@ Tensor evaluate_linear(Tensors operands, const Attributes& attributes, const Ten
     const std::vector<T> x = values<T>(operands[0]);
     const std::vector<T> weight = values<T>(operands[1]);
     const std::vector<T> bias = bias_values<T>(operands, n);
-    for (int64_t i = 0; i < out.count(); ++i) {
-      const T start = bias[static_cast<size_t>(i % n)];
-      const T value = dot(x.data() + i / n * k, 1, weight.data() + i % n * k, 1, k, start);
-      store(out, i, clamp(value, bounds));
+    std::vector<T> sums;
+    for (int64_t i = 0; i < out.count(); i += n) {
+      sums = bias;
+      add_dots<T>(x.data() + i / n * k, weight.data(), 1, k, k, sums);
+      for (int64_t j = 0; j < n; ++j)
+        store(out, i + j, clamp(sums[static_cast<size_t>(j)], bounds));
     }
   });
   return out;
@@ -236,14 +255,17 @@ Tensor evaluate_matmul(Tensors operands, const Attributes& attributes, const Ten
     const std::vector<T> a = values<T>(operands[0]);
     const std::vector<T> b = values<T>(operands[1]);
     const std::array strides = {batch_strides(operands[0]), batch_strides(operands[1])};
+    std::vector<T> sums(static_cast<size_t>(n));
     walk(batch, strides, [&](int64_t matrix, const auto& from) {
-      for (int64_t i = 0; i < m; ++i)
+      for (int64_t i = 0; i < m; ++i) {
+        std::ranges::fill(sums, T());
+        // Without rows to multiply there is nothing to point at.
+        if (k > 0)
+          add_dots<T>(a.data() + (from[0] * m + i) * k, b.data() + from[1] * k * n, k_step, n_step,
+                      k, sums);
         for (int64_t j = 0; j < n; ++j)
-          // Without rows to multiply there is nothing to point at.
-          store(out, (matrix * m + i) * n + j,
-                k == 0 ? T()
-                       : dot(a.data() + (from[0] * m + i) * k, 1,
-                             b.data() + from[1] * k * n + j * n_step, k_step, k, T()));
+          store(out, (matrix * m + i) * n + j, sums[static_cast<size_t>(j)]);
+      }
     });
   });
   return out;
