@@ -12,8 +12,14 @@ add_library(layline::layline ALIAS layline_core)
 add_library(layline::runtime ALIAS layline_runtime)
 
 # The command finds the runtime's libraries beside itself, in ../lib, or where they were found now.
-set_target_properties(layline PROPERTIES INSTALL_RPATH
-                                         "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};$ORIGIN/../lib;${LAYLINE_EXECUTORCH_DIR}/lib")
+# In the build folder too: CMake would pad the path there with an empty entry, which the loader takes
+# for the current folder.
+set_target_properties(
+  layline
+  PROPERTIES
+    INSTALL_RPATH
+    "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};$ORIGIN/../lib;${LAYLINE_EXECUTORCH_DIR}/lib"
+    BUILD_WITH_INSTALL_RPATH ON)
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/layline-config.cmake.in"
                               "${PROJECT_BINARY_DIR}/layline-config.cmake"

@@ -105,6 +105,26 @@ TEST(Elimination, BoundsTheMinimumWhereTablesDoNotFit) {
   EXPECT_GT(inexact, 0);
 }
 
+TEST(Elimination, BoundsTheMinimumWhereThereIsNoWorkLeft) {
+  int exact = 0, inexact = 0;
+  for (uint32_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Random random(seed);
+    const Energy energy = random_energy(random);
+    const Cost least = least_cost(energy);
+    const size_t whole = minimise(energy).work;
+    for (const size_t most_work : {size_t{0}, whole / 2, whole}) {
+      const Minimum minimum = minimise(energy, size_t{1} << 16, most_work);
+      ASSERT_LE(minimum.bound, least);
+      ASSERT_LE(least, minimum.cost);
+      ASSERT_TRUE(minimum.exact() || most_work < whole);
+      ++(minimum.exact() ? exact : inexact);
+    }
+  }
+  EXPECT_GT(exact, 0);
+  EXPECT_GT(inexact, 0);
+}
+
 TEST(Elimination, PruningKeepsWhateverIsCheaperThanTheLimit) {
   int smaller = 0, empty = 0;
   for (uint32_t seed = 0; seed < 2000; ++seed) {
