@@ -30,9 +30,10 @@ bool is_executable(const fs::path& path) { return access(path.c_str(), X_OK) == 
 class ScratchFolder {
  public:
   ScratchFolder() {
-    std::string name = (fs::temp_directory_path() / "layline-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw UserError("cannot make a folder in '{}'", fs::temp_directory_path().string());
+    std::error_code error;
+    std::string name = (fs::temp_directory_path(error) / "layline-XXXXXX").string();
+    if (error || mkdtemp(name.data()) == nullptr)
+      throw UserError("cannot make a folder for temporary files; set TMPDIR to one that is there");
     path_ = name;
   }
   ScratchFolder(const ScratchFolder&) = delete;

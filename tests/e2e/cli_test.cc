@@ -49,12 +49,12 @@ class CliTest : public testing::Test {
 
   fs::path directory() const { return base_ / "directory"; }
 
-  /// `arguments` is shell text; `'` quotes.
-  Outcome layline(const std::string& arguments) const {
+  /// `arguments` and `environment` are shell text; `'` quotes.
+  Outcome layline(const std::string& arguments, const std::string& environment = "") const {
     const fs::path out = base_ / "out", err = base_ / "err";
     const std::string command =
-        fmt::format("cd '{}' && '{}' {} >'{}' 2>'{}' </dev/null", directory().string(),
-                    LAYLINE_BINARY, arguments, out.string(), err.string());
+        fmt::format("cd '{}' && {} '{}' {} >'{}' 2>'{}' </dev/null", directory().string(),
+                    environment, LAYLINE_BINARY, arguments, out.string(), err.string());
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(out), contents(err)};
   }
@@ -301,6 +301,33 @@ TEST_F(CliTest, FilesThatAreNotModels) {
 
 TEST_F(CliTest, AMessageIsOneLineWhateverIsQuoted) {
   expect_refusal("compile 'two\nlines\x1b[31m.pt2'", {"two\\x0alines\\x1b[31m.pt2"});
+}
+
+/// A reference model that refuses a right program looks like a bug of layline.
+TEST_F(CliTest, ABugEndsWithStatusTwoAndAReproducer) {
+  write("tosa_reference_model", "#!/bin/sh\necho 'it is broken'\nexit 1\n");
+  fs::permissions(directory() / "tosa_reference_model", fs::perms::owner_all);
+  const std::string environment =
+      fmt::format("env -u LAYLINE_TOSA_PYTHON PATH='{}':\"$PATH\"", directory().string());
+  const std::string arguments = "verify " + fixture("linear") + " --target tosa";
+  const Outcome outcome = layline(arguments, environment);
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.err.rfind("layline: internal error: ", 0), 0u) << outcome.err;
+  EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+  std::set<std::string> left = files();
+  left.erase("tosa_reference_model");
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_NE(outcome.err.find(*left.begin()), std::string::npos) << outcome.err;
+  const std::string reproducer = contents(directory() / *left.begin());
+  EXPECT_NE(reproducer.find("layline " LAYLINE_VERSION), std::string::npos) << reproducer;
+  EXPECT_NE(reproducer.find("'verify' '" + fixture("linear") + "' '--target' 'tosa'"),
+            std::string::npos)
+      << reproducer;
+  EXPECT_NE(reproducer.find("it is broken"), std::string::npos) << reproducer;
+
+  const Outcome homeless = layline(arguments, environment + " TMPDIR=/nowhere");
+  EXPECT_EQ(homeless.status, 1);
+  EXPECT_NE(homeless.err.find("TMPDIR"), std::string::npos) << homeless.err;
 }
 
 TEST_F(CliTest, TruncatedModels) {
