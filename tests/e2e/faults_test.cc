@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,6 +21,8 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
+#include <span>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -120,6 +123,12 @@ constexpr long kRename = SYS_rename;
 #else  // Arm
 constexpr long kRename = SYS_renameat;
 #endif
+void install(std::span<sock_filter> steps) {
+  const sock_fprog program{static_cast<unsigned short>(steps.size()), steps.data()};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    ::_exit(kNoFilters);
+}
 void filter(long call, unsigned ending) {
   sock_filter steps[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -127,10 +136,20 @@ void filter(long call, unsigned ending) {
       BPF_STMT(BPF_RET | BPF_K, ending),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
-  const sock_fprog program{std::size(steps), steps};
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
-    ::_exit(kNoFilters);
+  install(steps);
+}
+/// The same of opening a file without a name, as a file system says that it has none.
+void refuse_nameless_files() {
+  constexpr unsigned kNameless = O_TMPFILE & ~O_DIRECTORY;
+  sock_filter steps[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, kNameless, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  install(steps);
 }
 
 TEST_F(Faults, KilledBetweenWritingAndRenaming) {
@@ -147,6 +166,32 @@ TEST_F(Faults, KilledBetweenWritingAndRenaming) {
   // What was left under a temporary name does not stand in the way.
   EXPECT_EQ(wait(start([] {})), 0) << errors();
   EXPECT_EQ(contents(program()), whole_);
+}
+
+TEST_F(Faults, WhereNoFileIsNameless) {
+  std::ofstream(program(), std::ios::binary) << "the old program";
+  const auto files = [&] {
+    return std::distance(fs::directory_iterator(base_ / "out"), fs::directory_iterator());
+  };
+  int status = wait(start([] {
+    refuse_nameless_files();
+    limit(RLIMIT_FSIZE, 1000);
+  }));
+  if (status == kNoFilters) GTEST_SKIP() << "no process here may filter its system calls";
+  EXPECT_EQ(status, 1);
+  EXPECT_EQ(contents(program()), "the old program");
+  EXPECT_EQ(files(), 1) << "what was half-written is still there";
+  status = wait(start([] {
+    refuse_nameless_files();
+    filter(kRename, SECCOMP_RET_ERRNO | EIO);
+  }));
+  EXPECT_EQ(status, 1);
+  EXPECT_NE(errors().find("Input/output error"), std::string::npos) << errors();
+  EXPECT_EQ(contents(program()), "the old program");
+  EXPECT_EQ(files(), 1);
+  EXPECT_EQ(wait(start(refuse_nameless_files)), 0) << errors();
+  EXPECT_EQ(contents(program()), whole_);
+  EXPECT_EQ(files(), 1);
 }
 
 TEST_F(Faults, DiskThatFailsToSync) {
@@ -232,10 +277,56 @@ TEST_F(Faults, ModelChangesWhileItIsRead) {
   }
 }
 
+/// Runs a traced child until it has mapped the file of this size. False where a process may not
+/// trace another.
+bool run_until_mapped(pid_t child, uint64_t size) {
+  int status = 0;
+  for (;;) {
+    if (::waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) return false;
+    ::ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD);
+    __ptrace_syscall_info info{};
+    if (::ptrace(PTRACE_GET_SYSCALL_INFO, child, sizeof info, &info) > 0 &&
+        info.op == PTRACE_SYSCALL_INFO_ENTRY && info.entry.nr == SYS_madvise &&
+        info.entry.args[1] == size)
+      return true;
+    if (::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) != 0) return false;
+  }
+}
+
+TEST_F(Faults, ModelIsCutShortWhenItHasJustBeenMapped) {
+  const fs::path model = base_ / "model.pt2";
+  fs::copy_file(kModel, model);
+  const uint64_t size = fs::file_size(model);
+  const pid_t child = start(
+      [] {
+        if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(kNoFilters);
+      },
+      "compile", model);
+  if (!run_until_mapped(child, size)) GTEST_SKIP() << "no process here may trace another";
+  fs::resize_file(model, 10);
+  ::ptrace(PTRACE_DETACH, child, nullptr, nullptr);
+  EXPECT_EQ(wait(child), 1);
+  EXPECT_EQ(errors(),
+            "layline: a file was cut short, or its disk failed, while it was read; nothing was "
+            "written\n");
+  expect_only_the_whole_program();
+}
+
 TEST_F(Faults, NotEnoughMemory) {
 #if defined(LAYLINE_SANITIZED)
   GTEST_SKIP() << "the sanitizer reserves terabytes of address space";
 #endif
+  // So many nodes that memory ends at any place, and not only when the model is mapped.
+  const fs::path model = base_ / "model.lay";
+  {
+    std::ofstream text(model);
+    text << "graph \"forward\" {\n  input \"x\" %x0 : f32[1,4]\n";
+    for (int i = 0; i < 4000; ++i)
+      text << fmt::format("  %x{} = {}(%x{})\n", i + 1, i % 2 == 0 ? "neg" : "abs", i);
+    text << "  output \"y\" %x4000\n}\n";
+  }
+  ASSERT_EQ(wait(start([] {}, "compile", model)), 0) << errors();
+  whole_ = contents(program());
   // What the process takes before main(), in the libraries that it links, is not ours to refuse.
   const auto starts = [&](rlim_t bytes) {
     return wait(start([bytes] { limit(RLIMIT_AS, bytes); }, "--version")) == 0;
@@ -245,10 +336,10 @@ TEST_F(Faults, NotEnoughMemory) {
   while (!starts(bytes)) bytes += 8 * kStep;
   int refused = 0;
   for (int status = 1; status != 0; bytes += kStep) {
-    status = wait(start([bytes] { limit(RLIMIT_AS, bytes); }));
+    status = wait(start([bytes] { limit(RLIMIT_AS, bytes); }, "compile", model));
     ASSERT_TRUE(status == 0 || status == 1) << status << " with " << bytes << ": " << errors();
     expect_only_the_whole_program();
-    if (status == 1) ++refused;
+    if (status == 1 && errors() == "layline: not enough memory\n") ++refused;
   }
   EXPECT_GT(refused, 0) << "no limit was small enough to matter";
 }
