@@ -134,6 +134,21 @@ TEST(InferMovement, FlipRollGather) {
   EXPECT_TRUE(refused(infer(Op::gather, {f32({}), i64({2})}, AxisAttrs{0})));
 }
 
+TEST(InferMovement, SingleElements) {
+  const TensorType data = f32({4, 3}), indices = i64({2, 3});
+  EXPECT_EQ(infer(Op::gather_elements, {data, indices}, AxisAttrs{0}), "f32[2,3]");
+  EXPECT_EQ(infer(Op::gather_elements, {data, f32({2, 3})}, AxisAttrs{0}),
+            "error: expected integer indices, found f32[2,3]");
+  EXPECT_EQ(infer(Op::gather_elements, {data, i64({2, 9})}, AxisAttrs{0}),
+            "error: expected indices no larger than the data outside axis 0, found i64[2,9] and "
+            "f32[4,3]");
+  EXPECT_EQ(infer(Op::scatter_elements, {data, indices, f32({2, 3})}, AxisAttrs{0}), "f32[4,3]");
+  EXPECT_EQ(infer(Op::scatter_elements, {data, indices, f32({2, 2})}, AxisAttrs{0}),
+            "error: expected updates f32[2,3], one for each index, found f32[2,2]");
+  EXPECT_TRUE(
+      refused(infer(Op::scatter_add, {boolean({4, 3}), indices, boolean({2, 3})}, AxisAttrs{0})));
+}
+
 TEST(InferElementwise, Broadcasts) {
   EXPECT_EQ(infer(Op::add, {f32({kBatch, 1, 3}), f32({4, 1})}, BinaryAttrs{}), "f32[s1,4,3]");
   EXPECT_EQ(infer(Op::add, {f32({kBatch, 1}), f32({kBatch, 3})}, BinaryAttrs{}), "f32[s1,3]");
@@ -346,6 +361,40 @@ TEST(InferAxis, Others) {
   EXPECT_TRUE(refused(infer(Op::normalize, {f32({3})}, NormalizeAttrs{{0}, -1, true})));
   EXPECT_EQ(infer(Op::cumsum, {i64({3})}, AxisAttrs{0}), "i64[3]");
   EXPECT_TRUE(refused(infer(Op::cumsum, {i64({3})}, AxisAttrs{-1})));
+}
+
+TEST(InferQuantisation, OfWhatIsChosenAtRunTime) {
+  const TensorType x = f32({4, 3}), scale = f32({4, 1}), zero = i64({4, 1});
+  EXPECT_EQ(infer(Op::quantize_by, {x, scale, zero}, IntegerAttrs{}), "i8[4,3]");
+  EXPECT_EQ(infer(Op::quantize_by, {x, f32({5, 1}), zero}, IntegerAttrs{}),
+            "error: expected a scale and zero point that broadcast to f32[4,3], found f32[5,1]");
+  EXPECT_EQ(infer(Op::quantize_by, {x, scale, f32({4, 1})}, IntegerAttrs{}),
+            "error: expected a zero point of plain integers, found f32[4,1]");
+  EXPECT_EQ(infer(Op::quantize_by, {x, scale, zero}, IntegerAttrs{DType::i8, -129, 127}),
+            "error: the range [-129,127] is none of i8");
+  EXPECT_EQ(infer(Op::choose_scale, {x}, ChooseAttrs{{1}}), "f32[4,1]");
+  EXPECT_EQ(infer(Op::choose_scale, {x}, ChooseAttrs{{1}, 5, 5}),
+            "error: the range [5,5] is empty");
+  EXPECT_EQ(infer(Op::choose_scale, {f32({4, 0})}, ChooseAttrs{{1}}),
+            "error: expected elements along axis 1, found f32[4,0]");
+}
+
+TEST(InferQuantisation, OfOtherIntegers) {
+  const QuantisationAttrs bytes{per_tensor(DType::i8, 0.5f, 0)};
+  EXPECT_EQ(infer(Op::reinterpret, {f32({4})}, bytes), "error: expected integers, found f32[4]");
+  EXPECT_EQ(infer(Op::reinterpret, {i64({4})}, bytes),
+            "error: expected i8 for this quantisation, found i64[4]");
+  EXPECT_EQ(infer(Op::dequantize, {i64({4})}), "error: expected a quantised operand, found i64[4]");
+}
+
+TEST(InferWindow, GridSample) {
+  const GridSampleAttrs attrs;
+  EXPECT_EQ(infer(Op::grid_sample, {f32({1, 4, 4, 3}), f32({1, 2, 5, 2})}, attrs), "f32[1,2,5,3]");
+  EXPECT_EQ(infer(Op::grid_sample, {f32({1, 4, 4, 3}), f32({2, 2, 5, 2})}, attrs),
+            "error: expected an image [n,h,w,c] and a grid [n,rows,columns,2], found f32[1,4,4,3] "
+            "and f32[2,2,5,2]");
+  EXPECT_EQ(infer(Op::grid_sample, {f32({1, 0, 4, 3}), f32({1, 2, 5, 2})}, attrs),
+            "error: expected an image with pixels, found f32[1,0,4,3]");
 }
 
 }  // namespace
