@@ -197,6 +197,13 @@ TEST(TosaNpu, GroupsThatAreReadAtOnceAreConvolvedAtOnce) {
   EXPECT_EQ(count_of(many, Op::conv), 4);
   Graph depthwise = quantised("1,6,6,8", conv({8, 3, 3, 1}, "1,1", "1,1", 8));
   EXPECT_TRUE(fit(depthwise, u85()).empty());
+  Graph none = quantised("1,6,6,8", R"(
+    %w = constant() { data = i8[0,1,1,4] splat 1,
+                      quantisation = i8 in [-127,127] scale f32[] (0.02) }
+    %y = conv(%x, %w) { stride = [1,1], dilation = [1,1], low = [0,0], high = [0,0], groups = 2,
+                        quantisation = OTHER })");
+  fit(none, u85());  // is refused later, as empty
+  EXPECT_EQ(none.outputs()[0].value->shape(), (Shape{1, 6, 6, 0}));
 }
 
 /// Two groups of 10 channels, and a shuffle of them.

@@ -115,7 +115,7 @@ Value* conv_of_all_groups(const Builder& build, const Node& node, const Accelera
   if (attrs.groups == 1 || depthwise || !is_plain_weight(node.operand(1))) return nullptr;
   const int64_t in_group = filter.back().value(), outputs = filter[0].value();
   const int64_t inputs = in_group * attrs.groups, outputs_of_group = outputs / attrs.groups;
-  if (std::max(inputs, outputs) > kChannelsAtOnce) return nullptr;
+  if (outputs == 0 || std::max(inputs, outputs) > kChannelsAtOnce) return nullptr;
 
   const Tensor weight = numbers_of(node.operand(1));
   Shape shape = filter;
