@@ -1,6 +1,7 @@
 // The commands of layline, one file each, and what they have in common.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,13 +13,19 @@ namespace layline {
 
 /// Each adds its command to `app`; parsing a command line that names it runs it.
 void add_compile_command(CLI::App& app);
-void add_run_command(CLI::App& app);
-void add_bench_command(CLI::App& app);
-void add_tune_command(CLI::App& app);
 void add_explain_command(CLI::App& app);
-void add_verify_command(CLI::App& app);
 void add_diff_command(CLI::App& app);
 void add_completion_command(CLI::App& app);
+
+// `layline` compiles and does not load ExecuTorch's runtime, which takes longer than to compile a
+// small model. `layline-runtime`, beside it, has all commands. Each of the two has its own of
+// these: src/cli/without_runtime and src/cli/runtime.
+
+/// Adds those commands that need the runtime: none, in a command without it.
+void add_runtime_commands(CLI::App& app);
+/// Lets `layline-runtime` go on with these arguments, unless they name a command that `layline` has
+/// itself.
+void hand_over(std::span<char* const> arguments);
 
 /// The `NAME=VALUE` that some options take.
 struct Assignment {

@@ -105,11 +105,8 @@ int dispatch(int argc, char** argv) {
       "\n"
       "'layline COMMAND --help' explains a command.");
   add_compile_command(app);
-  add_run_command(app);
-  add_bench_command(app);
-  add_tune_command(app);
+  add_runtime_commands(app);
   add_explain_command(app);
-  add_verify_command(app);
   add_diff_command(app);
   add_completion_command(app);
   refuse_empty_values(app);
@@ -134,6 +131,7 @@ int main(int argc, char** argv) {
   // A write beyond the limit of file sizes is then an error like any other.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
+    layline::hand_over(arguments);
     return layline::dispatch(argc, argv);
   } catch (const layline::UserError& error) {
     layline::print_error(error.what());

@@ -50,11 +50,12 @@ class CliTest : public testing::Test {
   fs::path directory() const { return base_ / "directory"; }
 
   /// `arguments` and `environment` are shell text; `'` quotes.
-  Outcome layline(const std::string& arguments, const std::string& environment = "") const {
+  Outcome layline(const std::string& arguments, const std::string& environment = "",
+                  const std::string& binary = LAYLINE_BINARY) const {
     const fs::path out = base_ / "out", err = base_ / "err";
     const std::string command =
         fmt::format("cd '{}' && {} '{}' {} >'{}' 2>'{}' </dev/null", directory().string(),
-                    environment, LAYLINE_BINARY, arguments, out.string(), err.string());
+                    environment, binary, arguments, out.string(), err.string());
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(out), contents(err)};
   }
@@ -103,6 +104,31 @@ class CliTest : public testing::Test {
 };
 
 // ---- The command line ----
+
+TEST_F(CliTest, CompilingNeedsNoRuntime) {
+  const fs::path alone = base_ / "layline";
+  fs::copy_file(LAYLINE_BINARY, alone);
+  const Outcome compiled = layline("compile '" + fixture("conv2d") + "' -o a.pte", "", alone);
+  EXPECT_EQ(compiled.status, 0) << compiled.err;
+  EXPECT_EQ(layline("explain '" + fixture("conv2d") + "'", "", alone).status, 0);
+  EXPECT_EQ(layline("diff a.pte a.pte", "", alone).status, 0);
+  for (const std::string arguments : {"run a.pte", "--help", ""}) {
+    const Outcome handed_over = layline(arguments, "", alone);
+    EXPECT_EQ(handed_over.status, 1);
+    EXPECT_EQ(
+        handed_over.err,
+        fmt::format("layline: cannot start '{}-runtime', which runs programs and is installed "
+                    "with layline: No such file or directory\n",
+                    alone.string()));
+  }
+  // And does not load it.
+  const fs::path libraries = base_ / "libraries";
+  const std::string trace =
+      fmt::format("LD_TRACE_LOADED_OBJECTS=1 '{}' >'{}'", LAYLINE_BINARY, libraries.string());
+  ASSERT_EQ(std::system(trace.c_str()), 0);
+  EXPECT_NE(contents(libraries).find("libc.so"), std::string::npos);
+  EXPECT_EQ(contents(libraries).find("libexecutorch"), std::string::npos);
+}
 
 TEST_F(CliTest, HelpTeaches) {
   expect_success("--help", {"compile", "run", "bench", "Example"});

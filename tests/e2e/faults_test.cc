@@ -329,7 +329,7 @@ TEST_F(Faults, NotEnoughMemory) {
   whole_ = contents(program());
   // What the process takes before main(), in the libraries that it links, is not ours to refuse.
   const auto starts = [&](rlim_t bytes) {
-    return wait(start([bytes] { limit(RLIMIT_AS, bytes); }, "--version")) == 0;
+    return wait(start([bytes] { limit(RLIMIT_AS, bytes); }, "compile", "--help")) == 0;
   };
   constexpr rlim_t kStep = rlim_t{1} << 18;
   rlim_t bytes = rlim_t{16} << 20;

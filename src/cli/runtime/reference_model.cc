@@ -1,4 +1,4 @@
-#include "cli/reference_model.h"
+#include "cli/runtime/reference_model.h"
 
 #include <fcntl.h>
 #include <spawn.h>

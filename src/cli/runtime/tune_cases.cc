@@ -1,4 +1,4 @@
-#include "cli/tune_cases.h"
+#include "cli/runtime/tune_cases.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/program_source.h"
+#include "cli/runtime/program_source.h"
 
 #include <fmt/format.h>
 

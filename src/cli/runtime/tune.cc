@@ -14,7 +14,8 @@
 
 #include "base/output_file.h"
 #include "cli/command.h"
-#include "cli/tune_cases.h"
+#include "cli/runtime/commands.h"
+#include "cli/runtime/tune_cases.h"
 #include "runtime/bench.h"
 #include "targets/xnnpack/profile.h"
 
