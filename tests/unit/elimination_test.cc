@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "base/error.h"
 #include "random_op.h"
 
@@ -85,15 +87,17 @@ TEST(Elimination, MoreTiesThanCanBeCountedAreRefused) {
   EXPECT_THROW(minimise(energy), UserError);
 }
 
-TEST(Elimination, BoundsTheMinimumWhereTablesDoNotFit) {
+/// Minimises random energies within limits, `within(energy)` for each: what is found and what is
+/// said to be needed at least are on either side of the least cost, which is sometimes reached.
+template <typename Within>
+void expect_bounds(Within within) {
   int exact = 0, inexact = 0;
   for (uint32_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random(seed);
     const Energy energy = random_energy(random);
     const Cost least = least_cost(energy);
-    for (const size_t entries : {1, 4, 16}) {
-      const Minimum minimum = minimise(energy, entries);
+    for (const Minimum& minimum : within(energy)) {
       ASSERT_EQ(minimum.cost, cost_of(energy, minimum.choice));
       ASSERT_LE(minimum.bound.time_ps, least.time_ps);
       ASSERT_LE(minimum.bound, least);
@@ -105,24 +109,19 @@ TEST(Elimination, BoundsTheMinimumWhereTablesDoNotFit) {
   EXPECT_GT(inexact, 0);
 }
 
+TEST(Elimination, BoundsTheMinimumWhereTablesDoNotFit) {
+  expect_bounds([](const Energy& energy) {
+    return std::array{minimise(energy, 1), minimise(energy, 4), minimise(energy, 16)};
+  });
+}
+
 TEST(Elimination, BoundsTheMinimumWhereThereIsNoWorkLeft) {
-  int exact = 0, inexact = 0;
-  for (uint32_t seed = 0; seed < 2000; ++seed) {
-    SCOPED_TRACE(fmt::format("seed {}", seed));
-    Random random(seed);
-    const Energy energy = random_energy(random);
-    const Cost least = least_cost(energy);
+  constexpr size_t kEnough = size_t{1} << 16;
+  expect_bounds([](const Energy& energy) {
     const size_t whole = minimise(energy).work;
-    for (const size_t most_work : {size_t{0}, whole / 2, whole}) {
-      const Minimum minimum = minimise(energy, size_t{1} << 16, most_work);
-      ASSERT_LE(minimum.bound, least);
-      ASSERT_LE(least, minimum.cost);
-      ASSERT_TRUE(minimum.exact() || most_work < whole);
-      ++(minimum.exact() ? exact : inexact);
-    }
-  }
-  EXPECT_GT(exact, 0);
-  EXPECT_GT(inexact, 0);
+    EXPECT_TRUE(minimise(energy, kEnough, whole).exact());
+    return std::array{minimise(energy, kEnough, 0), minimise(energy, kEnough, whole / 2)};
+  });
 }
 
 TEST(Elimination, PruningKeepsWhateverIsCheaperThanTheLimit) {

@@ -275,9 +275,9 @@ void linear(DelegateBuilder& delegate, const Node& node) {
                                    false, range(node.attrs<LinearAttrs>().bounds, node)});
 }
 
-/// XNNPACK turns a transpose around that only the second operand of a product reads, and takes a node
-/// that reads a value twice for one reader (optimize_common_subgraphs_gemm_rhs_transpose in its
-/// subgraph.c): the first operand would be turned around with it.
+/// XNNPACK turns a transpose around that only the second operand of a product reads, and takes a
+/// node that reads a value twice for one reader (optimize_common_subgraphs_gemm_rhs_transpose in
+/// its subgraph.c): the first operand would be turned around with it.
 bool would_be_turned_around(const Node& matmul) {
   const Node* made_by = matmul.operand(1)->def();
   return matmul.operand(0) == matmul.operand(1) && !matmul.attrs<MatmulAttrs>().transpose_b &&
@@ -291,8 +291,8 @@ void matmul(DelegateBuilder& delegate, const Node& node) {
     b = delegate.temporary(node.operand(1)->type());
     delegate.add(xnn::Binary{xnn::BinaryKind::kMaximum, a, a, b, {}});  // a copy
   }
-  delegate.add(xnn::BatchMatMul{a, b, delegate.out(node.result()),
-                                node.attrs<MatmulAttrs>().transpose_b});
+  delegate.add(
+      xnn::BatchMatMul{a, b, delegate.out(node.result()), node.attrs<MatmulAttrs>().transpose_b});
 }
 
 std::string refuse_matmul(const Node& node) {
