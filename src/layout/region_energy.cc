@@ -122,9 +122,6 @@ class Tables {
     paid.scope.push_back(kept);
     const auto count = static_cast<size_t>(sets.count());
     if (!reserve(paid, static_cast<size_t>(writer_orders(p)), count)) return false;
-    const auto append = [](std::vector<Cost>& table, const std::vector<Cost>& row) {
-      table.insert(table.end(), row.begin(), row.end());
-    };
     std::unordered_map<int, std::vector<Cost>> row_of;  // what is written
     for (int i = 0; i < writer_orders(p); ++i) {
       const int form = written_at(p, i);
@@ -136,7 +133,7 @@ class Tables {
         if (sets.has_rest())
           row->second.push_back(least_of_rest(conversions, form, copies, p, sets));
       }
-      append(paid.table, row->second);
+      paid.table.insert(paid.table.end(), row->second.begin(), row->second.end());
     }
     energy_.factors.push_back(std::move(paid));
     for (int reader : p.readers) {
