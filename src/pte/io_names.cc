@@ -120,6 +120,7 @@ T read_member(simdjson::dom::element object, std::string_view key) {
 void read_dynamic_sizes(simdjson::dom::element element, MethodIoNames& method) {
   simdjson::dom::array symbols, shapes;
   if (element["symbols"].get_array().get(symbols) != simdjson::SUCCESS) return;
+  if (symbols.size() == 0) fail("`symbols` is empty");
   for (const simdjson::dom::element symbol : symbols)
     method.symbols.push_back({std::string(read_member<std::string_view>(symbol, "name")),
                               read_member<int64_t>(symbol, "min"),

@@ -84,10 +84,9 @@ std::optional<Scaling> as_scaling(Node* node) {
 }
 
 Bounds clamped_twice(const Bounds& first, const Bounds& second) {
-  // Where the two do not overlap, or a minimum exceeds its maximum, only one number is left; as in
-  // torch, the maximum wins.
+  // Where the two do not overlap, only one number is left: the second's that is nearer.
   const auto clamp = [&](double x) { return std::min(std::max(x, second.min), second.max); };
-  return {clamp(std::min(first.min, first.max)), clamp(first.max)};
+  return {clamp(first.min), clamp(first.max)};
 }
 
 }  // namespace layline

@@ -438,6 +438,7 @@ TEST(Text, RejectsWhatIsNoGraph) {
            "%y : = abs(%x)",
            "%y = clamp(%x) { bounds = [0] }",
            "%y = clamp(%x) { bounds = [0,nope] }",
+           "%y = clamp(%x) { bounds = [8,6] }",
            "%y = clamp(%x) { bounds [0,1] }",
            "%y = clamp(%x) { bounds = [0,1] ",
            "%y = gelu(%x) { tanh = 1 }",

@@ -12,8 +12,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 TEST(DeadCode, RemovesChainsThatNoOutputNeeds) {
   Model m;
   Value* x = m.input({2, 3});
-  Value* dead = m.relu(m.binary(Op::add, x, m.weights({3})));
-  m.binary(Op::mul, dead, dead);
+  Value* dead = m.relu(m.add(Op::add, {x, m.weights({3})}));
+  m.add(Op::mul, {dead, dead});
   m.output(m.add(Op::neg, {x})).run({"dead_code"});
   EXPECT_EQ(m.built().node_count(), 1u);
 }
@@ -21,10 +21,10 @@ TEST(DeadCode, RemovesChainsThatNoOutputNeeds) {
 TEST(FoldConstants, ComputesAndKeepsRelayoutsPending) {
   Model m;
   Value* x = m.input({3, 2});
-  Value* sum = m.binary(Op::add, m.weights({2, 3}), m.number(1));
+  Value* sum = m.add(Op::add, {m.weights({2, 3}), m.number(1)});
   const int swap[] = {1, 0};
   Value* moved = m.add(Op::relayout, {sum}, RelayoutAttrs{Relayout::permute({2, 3}, swap)});
-  m.output(m.binary(Op::mul, x, moved)).run({"fold_constants"});
+  m.output(m.add(Op::mul, {x, moved})).run({"fold_constants"});
   EXPECT_EQ(m.work(), 1);
   const Constant* constant = constant_of(m.only(Op::mul)->operand(1));
   ASSERT_NE(constant, nullptr);
@@ -34,17 +34,17 @@ TEST(FoldConstants, ComputesAndKeepsRelayoutsPending) {
 TEST(FoldConstants, LargeExpansionsStay) {
   Model m;
   Value* x = m.input({1024, 512});
-  m.output(m.binary(Op::add, x, m.expand(m.number(1), {1024, 512}))).run({"fold_constants"});
+  m.output(m.add(Op::add, {x, m.expand(m.number(1), {1024, 512})})).run({"fold_constants"});
   EXPECT_EQ(m.count(Op::expand), 1);
 }
 
 TEST(MergeDuplicates, MergesEqualNodesAndConstants) {
   Model m;
   Value* x = m.input({2, 3});
-  Value* a = m.clamp(m.binary(Op::add, x, m.number(3)), 0, 6);
-  Value* b = m.clamp(m.binary(Op::add, x, m.number(3)), 0, 6);
-  Value* c = m.clamp(m.binary(Op::add, x, m.number(3)), 0, 5);
-  m.output(m.binary(Op::mul, a, b)).output(c).run({"merge_duplicates"});
+  Value* a = m.clamp(m.add(Op::add, {x, m.number(3)}), 0, 6);
+  Value* b = m.clamp(m.add(Op::add, {x, m.number(3)}), 0, 6);
+  Value* c = m.clamp(m.add(Op::add, {x, m.number(3)}), 0, 5);
+  m.output(m.add(Op::mul, {a, b})).output(c).run({"merge_duplicates"});
   EXPECT_EQ(m.count(Op::constant), 1);
   EXPECT_EQ(m.count(Op::add), 1);
   EXPECT_EQ(m.count(Op::clamp), 2);
@@ -57,11 +57,11 @@ TEST(FoldAffine, AfterConvolutionsOfAllKinds) {
     for (const bool bias : {false, true}) {
       Model m;
       Value* x = m.conv(m.input({1, 5, 5, 4}), 8, 3, 1, groups, bias);
-      x = m.binary(Op::mul, x, m.weights({1, 1, 8}));
-      x = m.binary(Op::add, m.weights({8}), x);
-      x = m.binary(Op::div, x, m.weights({1, 1, 1, 8}));
-      x = m.binary(Op::sub, x, m.number(0.25));
-      x = m.binary(Op::sub, m.weights({8}), x);
+      x = m.add(Op::mul, {x, m.weights({1, 1, 8})});
+      x = m.add(Op::add, {m.weights({8}), x});
+      x = m.add(Op::div, {x, m.weights({1, 1, 1, 8})});
+      x = m.add(Op::sub, {x, m.number(0.25)});
+      x = m.add(Op::sub, {m.weights({8}), x});
       m.output(x).run({"fold_affine"});
       EXPECT_EQ(m.work(), 1);
     }
@@ -70,10 +70,10 @@ TEST(FoldAffine, AfterConvolutionsOfAllKinds) {
 TEST(FoldAffine, AfterLinearAndTransposedConvolution) {
   Model m;
   Value* x = m.add(Op::linear, {m.input({3, 4}), m.weights({5, 4})}, LinearAttrs{});
-  m.output(m.binary(Op::add, m.binary(Op::mul, x, m.weights({5})), m.weights({5})));
+  m.output(m.add(Op::add, {m.add(Op::mul, {x, m.weights({5})}), m.weights({5})}));
   Value* y = m.add(Op::conv_transpose, {m.input({1, 3, 3, 4}), m.weights({2, 2, 2, 4})},
                    ConvTransposeAttrs{{2, 2}, {1, 1}, {0, 0}, {0, 0}, {0, 0}, 1, {}});
-  m.output(m.binary(Op::add, m.binary(Op::mul, y, m.weights({2})), m.weights({2})));
+  m.output(m.add(Op::add, {m.add(Op::mul, {y, m.weights({2})}), m.weights({2})}));
   m.run({"fold_affine"});
   EXPECT_EQ(m.work(), 2);
 }
@@ -84,7 +84,7 @@ TEST(FoldAffine, WeightsStayViews) {
   const std::byte* stored = constant_of(weight)->stored().data();
   Value* x = m.add(Op::conv, {m.input({1, 5, 5, 4}), m.to_channels_last(weight)},
                    ConvAttrs{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, {}});
-  m.output(m.binary(Op::mul, x, m.weights({8}))).run({"dead_code", "fold_affine"});
+  m.output(m.add(Op::mul, {x, m.weights({8})})).run({"dead_code", "fold_affine"});
   EXPECT_EQ(m.work(), 1);
   EXPECT_EQ(constant_of(m.only(Op::conv)->operand(1))->stored().data(), stored);
 }
@@ -100,17 +100,17 @@ TEST(FoldAffine, TakesOverTheClampOfTheFoldedOp) {
 TEST(FoldAffine, LeavesWhatItMayNotTake) {
   Model m;
   Value* shared = m.conv(m.input({1, 5, 5, 4}), 8);
-  m.output(shared).output(m.binary(Op::mul, shared, m.weights({8})));  // others read the conv
+  m.output(shared).output(m.add(Op::mul, {shared, m.weights({8})}));  // others read the conv
   Value* other_axis = m.conv(m.input({1, 8, 8, 4}), 8);
-  m.output(m.binary(Op::mul, other_axis, m.weights({8, 1})));  // one factor for each column
+  m.output(m.add(Op::mul, {other_axis, m.weights({8, 1})}));  // one factor for each column
   Value* clamped = m.relu(m.conv(m.input({1, 5, 5, 4}), 8));
-  m.output(m.binary(Op::mul, clamped, m.weights({8})));
+  m.output(m.add(Op::mul, {clamped, m.weights({8})}));
   Value* divided = m.conv(m.input({1, 5, 5, 4}), 8);
-  m.output(m.binary(Op::div, m.weights({8}), divided));
+  m.output(m.add(Op::div, {m.weights({8}), divided}));
   Value* widened = m.conv(m.input({1, 1, 1, 4}), 1);
-  m.output(m.binary(Op::mul, widened, m.weights({8})));  // broadcasts the convolution
+  m.output(m.add(Op::mul, {widened, m.weights({8})}));  // broadcasts the convolution
   Value* by_zero = m.conv(m.input({1, 5, 5, 4}), 8);
-  m.output(m.binary(Op::div, by_zero, m.number(0)));
+  m.output(m.add(Op::div, {by_zero, m.number(0)}));
   m.run({"fold_affine"});
   EXPECT_EQ(m.count(Op::mul), 4);
   EXPECT_EQ(m.count(Op::div), 2);
@@ -120,12 +120,12 @@ TEST(FoldAffine, BeforeConvolutions) {
   for (const int64_t groups : {1, 2, 4})
     for (const bool bias : {false, true}) {
       Model m;
-      Value* x = m.binary(Op::mul, m.input({1, 5, 5, 4}), m.weights({4}));
+      Value* x = m.add(Op::mul, {m.input({1, 5, 5, 4}), m.weights({4})});
       m.output(m.conv(x, 8, 3, 1, groups, bias));  // padding: a factor only
-      Value* y = m.binary(Op::sub, m.input({1, 5, 5, 4}), m.weights({4}));
-      y = m.binary(Op::div, y, m.weights({4}));
+      Value* y = m.add(Op::sub, {m.input({1, 5, 5, 4}), m.weights({4})});
+      y = m.add(Op::div, {y, m.weights({4})});
       m.output(m.conv(y, 8, 3, 0, groups, bias));
-      Value* z = m.binary(Op::add, m.input({3, 4}), m.weights({4}));
+      Value* z = m.add(Op::add, {m.input({3, 4}), m.weights({4})});
       m.output(m.add(Op::linear, {z, m.weights({2, 4})}, LinearAttrs{}));
       m.run({"fold_affine", "fold_affine"});
       EXPECT_EQ(m.work(), 3);
@@ -134,15 +134,15 @@ TEST(FoldAffine, BeforeConvolutions) {
 
 TEST(FoldAffine, BeforeThroughARelayout) {
   Model m;
-  Value* x = m.binary(Op::sub, m.input({1, 3, 5, 5}), m.weights({1, 3, 1, 1}));
-  x = m.binary(Op::div, x, m.weights({3, 1, 1}));
+  Value* x = m.add(Op::sub, {m.input({1, 3, 5, 5}), m.weights({1, 3, 1, 1})});
+  x = m.add(Op::div, {x, m.weights({3, 1, 1})});
   m.output(m.conv(m.to_channels_last(x), 8, 3)).run({"fold_affine", "fold_affine"});
   EXPECT_EQ(m.work(), 2);
 }
 
 TEST(FoldAffine, NoAdditionBeforePadding) {
   Model m;
-  Value* x = m.binary(Op::add, m.input({1, 5, 5, 4}), m.weights({4}));
+  Value* x = m.add(Op::add, {m.input({1, 5, 5, 4}), m.weights({4})});
   m.output(m.conv(x, 8, 3, 1)).run({"fold_affine"});
   EXPECT_EQ(m.count(Op::add), 1);
   EXPECT_FALSE(m.explanations().empty());
@@ -154,7 +154,7 @@ TEST(FuseClamp, IntoWhatComputes) {
   Model m;
   Value* x = m.input({1, 6, 6, 4});
   x = m.relu(m.conv(x, 4));
-  x = m.clamp(m.binary(Op::add, x, x), -1, 6);
+  x = m.clamp(m.add(Op::add, {x, x}), -1, 6);
   x = m.relu(
       m.add(Op::max_pool, {x}, PoolAttrs{{2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, false, {}}));
   m.output(m.relu(m.clamp(x, -3, 4))).run({"fuse_clamp"});
@@ -164,8 +164,7 @@ TEST(FuseClamp, IntoWhatComputes) {
 
 TEST(FuseClamp, BoundsIntersect) {
   const std::pair<Bounds, Bounds> cases[] = {
-      {{0, 6}, {-1, 3}}, {{0, 1}, {2, 3}}, {{2, 3}, {0, 1}},
-      {{3, 1}, {0, 2}},  {{0, 2}, {3, 1}}, {{-kInfinity, 0}, {0, kInfinity}},
+      {{0, 6}, {-1, 3}}, {{0, 1}, {2, 3}}, {{2, 3}, {0, 1}}, {{-kInfinity, 0}, {0, kInfinity}},
   };
   for (const std::string_view pass : {"fuse_clamp", "simplify"})
     for (const auto& [first, second] : cases) {
@@ -189,7 +188,7 @@ TEST(FuseClamp, NotIntoSharedValuesNorIntegers) {
   Value* shared = m.conv(m.input({1, 5, 5, 4}), 8);
   m.output(shared).output(m.relu(shared));
   Value* i = m.input({4}, DType::i8);
-  m.output(m.clamp(m.binary(Op::mul, i, i), 0, 100));
+  m.output(m.clamp(m.add(Op::mul, {i, i}), 0, 100));
   m.run({"fuse_clamp"});
   EXPECT_EQ(m.count(Op::clamp), 2);
 }
@@ -231,24 +230,24 @@ TEST(RecogniseHardswish, InItsSpellings) {
   using Spelling = Value* (*)(Model&, Value*);
   const Spelling spellings[] = {
       [](Model& m, Value* x) {
-        Value* gate = m.clamp(m.binary(Op::add, x, m.number(3)), 0, 6);
-        return m.binary(Op::div, m.binary(Op::mul, x, gate), m.number(6));
+        Value* gate = m.clamp(m.add(Op::add, {x, m.number(3)}), 0, 6);
+        return m.add(Op::div, {m.add(Op::mul, {x, gate}), m.number(6)});
       },
       [](Model& m, Value* x) {
-        Value* gate = m.clamp(m.binary(Op::add, m.number(3), x), 0, 6);
-        return m.binary(Op::mul, m.binary(Op::mul, gate, m.number(1.0 / 6)), x);
+        Value* gate = m.clamp(m.add(Op::add, {m.number(3), x}), 0, 6);
+        return m.add(Op::mul, {m.add(Op::mul, {gate, m.number(1.0 / 6)}), x});
       },
       [](Model& m, Value* x) {
         Value* gate = m.add(Op::add, {x, m.number(3)}, BinaryAttrs{{0, 6}});
-        return m.binary(Op::mul, x, m.binary(Op::div, gate, m.number(6)));
+        return m.add(Op::mul, {x, m.add(Op::div, {gate, m.number(6)})});
       },
       [](Model& m, Value* x) {
-        Value* gate = m.clamp(m.binary(Op::sub, x, m.number(-3)), 0, 6);
-        return m.binary(Op::mul, gate, m.binary(Op::mul, m.number(1.0 / 6), x));
+        Value* gate = m.clamp(m.add(Op::sub, {x, m.number(-3)}), 0, 6);
+        return m.add(Op::mul, {gate, m.add(Op::mul, {m.number(1.0 / 6), x})});
       },
       [](Model& m, Value* x) {
-        Value* line = m.binary(Op::add, m.binary(Op::mul, x, m.number(1.0 / 6)), m.number(0.5));
-        return m.binary(Op::mul, x, m.clamp(line, 0, 1));
+        Value* line = m.add(Op::add, {m.add(Op::mul, {x, m.number(1.0 / 6)}), m.number(0.5)});
+        return m.add(Op::mul, {x, m.clamp(line, 0, 1)});
       },
   };
   for (const Spelling spelling : spellings) {
@@ -262,14 +261,14 @@ TEST(RecogniseHardswish, InItsSpellings) {
 TEST(RecogniseHardswish, NotElsewhere) {
   Model m;
   Value* x = m.input({2, 5});
-  Value* gate = m.clamp(m.binary(Op::add, x, m.number(3)), 0, 6);
-  m.output(m.binary(Op::mul, x, gate));  // no division
-  m.output(m.binary(Op::div, m.binary(Op::mul, m.input({2, 5}), gate), m.number(6)));  // other x
-  Value* low = m.clamp(m.binary(Op::add, x, m.number(2)), 0, 6);
-  m.output(m.binary(Op::div, m.binary(Op::mul, x, low), m.number(6)));
-  Value* high = m.clamp(m.binary(Op::add, x, m.number(3)), 0, 5);
-  m.output(m.binary(Op::div, m.binary(Op::mul, x, high), m.number(5)));
-  m.output(m.binary(Op::div, m.number(6), m.binary(Op::mul, x, gate)));
+  Value* gate = m.clamp(m.add(Op::add, {x, m.number(3)}), 0, 6);
+  m.output(m.add(Op::mul, {x, gate}));                                               // no division
+  m.output(m.add(Op::div, {m.add(Op::mul, {m.input({2, 5}), gate}), m.number(6)}));  // other x
+  Value* low = m.clamp(m.add(Op::add, {x, m.number(2)}), 0, 6);
+  m.output(m.add(Op::div, {m.add(Op::mul, {x, low}), m.number(6)}));
+  Value* high = m.clamp(m.add(Op::add, {x, m.number(3)}), 0, 5);
+  m.output(m.add(Op::div, {m.add(Op::mul, {x, high}), m.number(5)}));
+  m.output(m.add(Op::div, {m.number(6), m.add(Op::mul, {x, gate})}));
   m.run({"recognise_hardswish"});
   EXPECT_EQ(m.count(Op::hardswish), 0);
 }

@@ -65,6 +65,9 @@ void expect_axes(const Ints& axes, const TensorType& x) {
 void expect_bounds(const Bounds& bounds) {
   if (std::isnan(bounds.min) || std::isnan(bounds.max))
     throw UserError("the bounds of a clamp must be numbers, found NaN");
+  if (bounds.min > bounds.max)
+    throw UserError("a clamp to [{}, {}] is one to its second bound, to be written [{}, {}]",
+                    bounds.min, bounds.max, bounds.max, bounds.max);
 }
 
 int64_t static_size(const Dim& dim, std::string_view what) {

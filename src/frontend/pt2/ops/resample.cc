@@ -22,7 +22,11 @@ struct Resized {
 
 /// The scale that the user gave for spatial axis i, from which torch computes the step then.
 double given_scale(const Call& call, size_t i, size_t spatial) {
-  if (auto factors = call.numbers("scale_factors")) return factors->at(i);
+  if (auto factors = call.numbers("scale_factors")) {
+    if (factors->size() != spatial)
+      call.fail("has {} scales for {} axes", factors->size(), spatial);
+    return (*factors)[i];
+  }
   static constexpr std::string_view kNames[] = {"scales_d", "scales_h", "scales_w"};
   const std::string_view name = spatial == 1 ? "scales" : kNames[i + 3 - spatial];
   return call.number(name, 0);
@@ -30,6 +34,8 @@ double given_scale(const Call& call, size_t i, size_t spatial) {
 
 std::vector<Resized> resized_axes(Call& call, const Value* x, bool align_corners) {
   const Shape result = call.recorded().shape;
+  if (result.size() != x->shape().size())
+    call.fail("resizes {} axes to {}", x->shape().size(), result.size());
   std::vector<Resized> axes;
   const size_t spatial = result.size() - 2;
   for (size_t i = 0; i < spatial; ++i) {
