@@ -101,7 +101,7 @@ class RandomGraph {
     if (known.bound > 30) {
       // Sums and products stay small: errors can be told from rounding.
       Value* small = chance(2)
-                         ? build_.binary(Op::mul, value, build_.scalar(DType::f32, 1 / known.bound))
+                         ? build_.add(Op::mul, {value, build_.scalar(DType::f32, 1 / known.bound)})
                          : build_.add(Op::tanh, {value});
       return add(small, {1, false});
     }
@@ -227,18 +227,18 @@ class RandomGraph {
     b = known_.contains(other) ? bound(other) : 1;
     switch (between(0, 4)) {
       case 0:
-        return add(build_.binary(Op::mul, x, other), {a * b, false});
+        return add(build_.add(Op::mul, {x, other}), {a * b, false});
       case 1:
-        return add(build_.binary(Op::sub, x, other), {a + b, false});
+        return add(build_.add(Op::sub, {x, other}), {a + b, false});
       case 2:
-        return add(build_.binary(Op::maximum, x, other), {std::max(a, b), false});
+        return add(build_.add(Op::maximum, {x, other}), {std::max(a, b), false});
       default:
-        return add(build_.binary(Op::add, x, other), {a + b, false});
+        return add(build_.add(Op::add, {x, other}), {a + b, false});
     }
   }
   void select(Value* x) {
     if (!exact(x)) return unary(x);
-    Value* condition = build_.binary(Op::greater, x, build_.scalar(DType::f32, 0.125));
+    Value* condition = build_.add(Op::greater, {x, build_.scalar(DType::f32, 0.125)});
     if (chance(3)) {
       const int64_t along = axis(x);
       if (along < 0) return;

@@ -7,10 +7,10 @@
 
 namespace layline {
 
-Value* Builder::binary(Op op, Value* a, Value* b) const {
+Value* Builder::add(Op op, std::vector<Value*> operands) const {
   if (info(op).attributes == Attributes(BinaryAttrs{}).index())
-    return add(op, {a, b}, BinaryAttrs{});
-  return add(op, {a, b});
+    return add(op, std::move(operands), BinaryAttrs{});
+  return add(op, std::move(operands), NoAttrs{});
 }
 
 Value* Builder::clamp(Value* x, double min, double max) const {

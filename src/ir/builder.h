@@ -18,10 +18,14 @@ class Builder {
   Graph& graph() const { return graph_; }
   const OriginRef& origin() const { return origin_; }
 
-  Value* add(Op op, std::vector<Value*> operands, Attributes attributes = NoAttrs{}) const {
+  /// Operands that are made on the way stand in the braces of one call, which makes them in the
+  /// order written: arguments are evaluated in the order that a compiler likes, and the order of
+  /// the nodes would be a matter of who built layline.
+  Value* add(Op op, std::vector<Value*> operands, Attributes attributes) const {
     return graph_.add(op, std::move(operands), std::move(attributes), origin_);
   }
-  Value* binary(Op op, Value* a, Value* b) const;
+  /// An op without attributes, or arithmetic that is not clamped.
+  Value* add(Op op, std::vector<Value*> operands) const;
   Value* clamp(Value* x, double min, double max) const;
   /// x itself where it already has that dtype.
   Value* convert(Value* x, DType to) const;

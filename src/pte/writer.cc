@@ -72,7 +72,8 @@ struct Layout {
   }
 };
 
-/// Builds the flatbuffer of one method.
+/// Builds the flatbuffer of one method. Every table has a name before the call that refers to it:
+/// arguments are evaluated in any order, and the bytes must not depend on that.
 class MethodBuilder {
  public:
   MethodBuilder(FlatBufferBuilder& fbb, const Method& method, const Layout& layout)
@@ -94,9 +95,11 @@ class MethodBuilder {
       instructions.push_back(fb::CreateInstruction(fbb_, kind, table));
     }
     const std::vector<ValueId> none;
-    const auto chain =
-        fb::CreateChain(fbb_, fbb_.CreateVector(none), fbb_.CreateVector(none),
-                        fbb_.CreateVector(instructions), fbb_.CreateVector(no_frames()));
+    const auto chain_inputs = fbb_.CreateVector(none);
+    const auto chain_outputs = fbb_.CreateVector(none);
+    const auto calls = fbb_.CreateVector(instructions);
+    const auto frames = fbb_.CreateVector(no_frames());
+    const auto chain = fb::CreateChain(fbb_, chain_inputs, chain_outputs, calls, frames);
     std::vector<Offset<fb::BackendDelegate>> delegates;
     for (const Delegate& delegate : method_.delegates) delegates.push_back(make_delegate(delegate));
 
@@ -105,16 +108,18 @@ class MethodBuilder {
     for (uint64_t bytes : method_.arena_bytes) arenas.push_back(static_cast<int64_t>(bytes));
 
     const auto name = fbb_.CreateString(method_.name);
-    const auto containers =
-        fb::CreateContainerMetadata(fbb_, fbb_.CreateString(""), fbb_.CreateString(""));
+    const auto inputs_encoding = fbb_.CreateString("");
+    const auto outputs_encoding = fbb_.CreateString("");
+    const auto containers = fb::CreateContainerMetadata(fbb_, inputs_encoding, outputs_encoding);
     const auto values = fbb_.CreateVector(values_);
     const auto inputs = fbb_.CreateVector(method_.inputs);
     const auto outputs = fbb_.CreateVector(method_.outputs);
     const auto chains = fbb_.CreateVector(&chain, 1);
     const auto operators = fbb_.CreateVector(operators_);
+    const auto delegate_vector = fbb_.CreateVector(delegates);
+    const auto arena_vector = fbb_.CreateVector(arenas);
     return fb::CreateExecutionPlan(fbb_, name, containers, values, inputs, outputs, chains,
-                                   operators, fbb_.CreateVector(delegates),
-                                   fbb_.CreateVector(arenas));
+                                   operators, delegate_vector, arena_vector);
   }
 
  private:

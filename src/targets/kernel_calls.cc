@@ -179,7 +179,7 @@ void plain(MethodBuilder& method, const Node& node) {
   std::vector<pte::ValueId> arguments;
   for (const Value* operand : node.operands()) arguments.push_back(method.tensor(operand));
   method.call(kernel_of(listed(node)), overload_of(listed(node)), std::move(arguments),
-              method.tensor(node.result()));
+              node.result());
 }
 
 std::string refuse_bounds(const Node& node) {
@@ -190,7 +190,7 @@ std::string refuse_bounds(const Node& node) {
 void with_alpha(MethodBuilder& method, const Node& node) {
   method.call(kernel_of(listed(node)), overload_of(listed(node)),
               {method.tensor(node.operand(0)), method.tensor(node.operand(1)), method.integer(1)},
-              method.tensor(node.result()));
+              node.result());
 }
 
 /// Integers divide towards zero.
@@ -199,32 +199,32 @@ void div(MethodBuilder& method, const Node& node) {
   method.call(
       "aten::div", "out_mode",
       {method.tensor(node.operand(0)), method.tensor(node.operand(1)), method.string("trunc")},
-      method.tensor(node.result()));
+      node.result());
 }
 
 void square(MethodBuilder& method, const Node& node) {
   const pte::ValueId x = method.tensor(node.operand(0));
-  method.call("aten::mul", "out", {x, x}, method.tensor(node.result()));
+  method.call("aten::mul", "out", {x, x}, node.result());
 }
 
 void gelu(MethodBuilder& method, const Node& node) {
   method.call("aten::gelu", "out",
               {method.tensor(node.operand(0)),
                method.string(node.attrs<GeluAttrs>().tanh ? "tanh" : "none")},
-              method.tensor(node.result()));
+              node.result());
 }
 
 void elu(MethodBuilder& method, const Node& node) {
   method.call("aten::elu", "out",
               {method.tensor(node.operand(0)), method.real(node.attrs<AlphaAttrs>().alpha),
                method.integer(1), method.integer(1)},
-              method.tensor(node.result()));
+              node.result());
 }
 
 void leaky_relu(MethodBuilder& method, const Node& node) {
   method.call("aten::leaky_relu", "out",
               {method.tensor(node.operand(0)), method.real(node.attrs<AlphaAttrs>().alpha)},
-              method.tensor(node.result()));
+              node.result());
 }
 
 void clamp(MethodBuilder& method, const Node& node) {
@@ -244,15 +244,15 @@ void clamp(MethodBuilder& method, const Node& node) {
   };
   const pte::ValueId x = method.tensor(node.operand(0));
   if (!is_held(bounds.min) && !is_held(bounds.max))
-    return method.call("aten::clone", "out", {x, method.none()}, method.tensor(node.result()));
+    return method.call("aten::clone", "out", {x, method.none()}, node.result());
   const pte::ValueId min = bound(bounds.min), max = bound(bounds.max);
-  method.call("aten::clamp", "out", {x, min, max}, method.tensor(node.result()));
+  method.call("aten::clamp", "out", {x, min, max}, node.result());
 }
 
 void convert(MethodBuilder& method, const Node& node) {
   method.call("aten::_to_copy", "out",
               {method.tensor(node.operand(0)), method.boolean(false), method.none()},
-              method.tensor(node.result()));
+              node.result());
 }
 
 /// A view copies; a movement is a permute of the factors between views.
@@ -260,7 +260,7 @@ void convert(MethodBuilder& method, const Node& node) {
 void reinterpret(MethodBuilder& method, const Node& node) {
   method.call("aten::view_copy", "out",
               {method.tensor(node.operand(0)), method.ints(static_dims(node.result()->shape()))},
-              method.tensor(node.result()));
+              node.result());
 }
 
 void relayout(MethodBuilder& method, const Node& node) {
@@ -295,7 +295,7 @@ void expand(MethodBuilder& method, const Node& node) {
   method.call(
       "aten::expand_copy", "out",
       {method.tensor(node.operand(0)), method.sizes(node.result()->shape()), method.boolean(false)},
-      method.tensor(node.result()));
+      node.result());
 }
 
 /// One axis at a time: the kernel cuts one.
@@ -306,8 +306,7 @@ void slice(MethodBuilder& method, const Node& node) {
     if (attrs.size[a] != node.operand(0)->shape()[a]) cut.push_back(a);
   pte::ValueId x = method.tensor(node.operand(0));
   TensorType type = node.operand(0)->type();
-  if (cut.empty())
-    return method.call("aten::clone", "out", {x, method.none()}, method.tensor(node.result()));
+  if (cut.empty()) return method.call("aten::clone", "out", {x, method.none()}, node.result());
   for (size_t a : cut) {
     type.shape[a] = attrs.size[a];
     // Behind the last element; where that lies beyond the axis the kernel stops at its end.
@@ -348,20 +347,20 @@ void pad(MethodBuilder& method, const Node& node) {
   method.call("aten::constant_pad_nd", "out",
               {method.tensor(node.operand(0)), method.ints(pairs),
                real ? method.real(attrs.value) : method.integer(static_cast<int64_t>(attrs.value))},
-              method.tensor(node.result()));
+              node.result());
 }
 
 void flip(MethodBuilder& method, const Node& node) {
   method.call("aten::flip", "out",
               {method.tensor(node.operand(0)), method.ints(node.attrs<AxesAttrs>().axes)},
-              method.tensor(node.result()));
+              node.result());
 }
 
 void roll(MethodBuilder& method, const Node& node) {
   const auto& attrs = node.attrs<RollAttrs>();
   method.call("aten::roll", "out",
               {method.tensor(node.operand(0)), method.ints(attrs.shifts), method.ints(attrs.axes)},
-              method.tensor(node.result()));
+              node.result());
 }
 
 std::string refuse_gather(const Node& node) {
@@ -392,21 +391,21 @@ void gather_elements(MethodBuilder& method, const Node& node) {
   method.call("aten::gather", "out",
               {method.tensor(node.operand(0)), method.integer(node.attrs<AxisAttrs>().axis),
                method.tensor(node.operand(1)), method.boolean(false)},
-              method.tensor(node.result()));
+              node.result());
 }
 
 void scatter_elements(MethodBuilder& method, const Node& node) {
   method.call("aten::scatter", "src_out",
               {method.tensor(node.operand(0)), method.integer(node.attrs<AxisAttrs>().axis),
                method.tensor(node.operand(1)), method.tensor(node.operand(2))},
-              method.tensor(node.result()));
+              node.result());
 }
 
 void scatter_add(MethodBuilder& method, const Node& node) {
   method.call("aten::scatter_add", "out",
               {method.tensor(node.operand(0)), method.integer(node.attrs<AxisAttrs>().axis),
                method.tensor(node.operand(1)), method.tensor(node.operand(2))},
-              method.tensor(node.result()));
+              node.result());
 }
 
 std::string refuse_matmul(const Node& node) {
@@ -421,8 +420,7 @@ std::string refuse_matmul(const Node& node) {
 
 void matmul(MethodBuilder& method, const Node& node) {
   method.call(node.result()->type().rank() == 2 ? "aten::mm" : "aten::bmm", "out",
-              {method.tensor(node.operand(0)), method.tensor(node.operand(1))},
-              method.tensor(node.result()));
+              {method.tensor(node.operand(0)), method.tensor(node.operand(1))}, node.result());
 }
 
 /// Along the axes, keeping them; `dtype` where the schema asks for one.
@@ -430,14 +428,14 @@ void reduce_with_dtype(MethodBuilder& method, const Node& node) {
   method.call(kernel_of(listed(node)), overload_of(listed(node)),
               {method.tensor(node.operand(0)), method.ints(node.attrs<AxesAttrs>().axes),
                method.boolean(true), method.none()},
-              method.tensor(node.result()));
+              node.result());
 }
 
 void reduce(MethodBuilder& method, const Node& node) {
   method.call(kernel_of(listed(node)), overload_of(listed(node)),
               {method.tensor(node.operand(0)), method.ints(node.attrs<AxesAttrs>().axes),
                method.boolean(true)},
-              method.tensor(node.result()));
+              node.result());
 }
 
 std::string refuse_several_axes(const Node& node) {
@@ -448,7 +446,7 @@ void prod(MethodBuilder& method, const Node& node) {
   method.call("aten::prod", "int_out",
               {method.tensor(node.operand(0)), method.integer(node.attrs<AxesAttrs>().axes[0]),
                method.boolean(true), method.none()},
-              method.tensor(node.result()));
+              node.result());
 }
 
 /// There is no `all` kernel: not any not.
@@ -458,14 +456,14 @@ void all(MethodBuilder& method, const Node& node) {
   method.call("aten::logical_not", "out", {method.tensor(node.operand(0))}, negated);
   method.call("aten::any", "dims_out",
               {negated, method.ints(node.attrs<AxesAttrs>().axes), method.boolean(true)}, any);
-  method.call("aten::logical_not", "out", {any}, method.tensor(node.result()));
+  method.call("aten::logical_not", "out", {any}, node.result());
 }
 
 void arg_extremum(MethodBuilder& method, const Node& node) {
   method.call(kernel_of(listed(node)), "out",
               {method.tensor(node.operand(0)), method.integer(node.attrs<AxisAttrs>().axis),
                method.boolean(true)},
-              method.tensor(node.result()));
+              node.result());
 }
 
 std::string refuse_log_softmax(const Node& node) {
@@ -481,7 +479,7 @@ void softmax(MethodBuilder& method, const Node& node) {
   method.call(kernel_of(listed(node)), "out",
               {method.tensor(node.operand(0)), method.integer(node.attrs<AxisAttrs>().axis),
                method.boolean(false)},
-              method.tensor(node.result()));
+              node.result());
 }
 
 /// The greatest of all, in order; the kernel also gives the elements themselves.
@@ -501,7 +499,7 @@ void cumsum(MethodBuilder& method, const Node& node) {
   method.call(
       "aten::cumsum", "out",
       {method.tensor(node.operand(0)), method.integer(node.attrs<AxisAttrs>().axis), method.none()},
-      method.tensor(node.result()));
+      node.result());
 }
 
 }  // namespace

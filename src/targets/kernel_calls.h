@@ -74,6 +74,11 @@ class MethodBuilder {
   /// Calls a kernel whose last schema argument is the out tensor, which it also returns.
   void call(std::string_view kernel, std::string_view overload, std::vector<pte::ValueId> arguments,
             pte::ValueId out);
+  /// The same into a value's own tensor, which is asked for after the arguments.
+  void call(std::string_view kernel, std::string_view overload, std::vector<pte::ValueId> arguments,
+            const Value* out) {
+    call(kernel, overload, std::move(arguments), tensor(out));
+  }
 
   pte::Method& method() { return method_; }
   const std::vector<pte::Alias>& aliases() const { return aliases_; }

@@ -51,7 +51,7 @@ Value* linear(const Builder& build, const Node& node) {
   Value* y = build.add(
       Op::matmul, {build.view(x, {rows, x->shape().back()}), build.permute(node.operand(1), kSwap)},
       MatmulAttrs{});
-  if (node.operand_count() > 2) y = build.binary(Op::add, y, node.operand(2));
+  if (node.operand_count() > 2) y = build.add(Op::add, {y, node.operand(2)});
   y = build.view(y, node.result()->shape());
   const Bounds& bounds = node.attrs<LinearAttrs>().bounds;
   return bounds.unbounded() ? y : build.clamp(y, bounds.min, bounds.max);
@@ -116,27 +116,27 @@ Value* avg_pool(const Builder& build, const Node& node) {
   if (dynamic && !attrs.count_padding) return nullptr;
   Value* x = padded(build, node.operand(0), attrs, 0);
   Value* y = build.add(Op::avg_pool, {x}, attrs);
-  return attrs.count_padding ? y : build.binary(Op::mul, y, build.constant(padding_ratio(node)));
+  return attrs.count_padding ? y : build.add(Op::mul, {y, build.constant(padding_ratio(node))});
 }
 
 /// x * clamp(x + 3, 0, 6) / 6.
 Value* hardswish(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
-  Value* gate = build.clamp(build.binary(Op::add, x, build.scalar(x->dtype(), 3)), 0, 6);
-  return build.binary(Op::div, build.binary(Op::mul, x, gate), build.scalar(x->dtype(), 6));
+  Value* gate = build.clamp(build.add(Op::add, {x, build.scalar(x->dtype(), 3)}), 0, 6);
+  return build.add(Op::div, {build.add(Op::mul, {x, gate}), build.scalar(x->dtype(), 6)});
 }
 
 Value* prelu(const Builder& build, const Node& node) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Value* x = node.operand(0);
-  Value* negative = build.binary(Op::mul, build.clamp(x, -kInfinity, 0), node.operand(1));
-  return build.binary(Op::add, build.clamp(x, 0, kInfinity), negative);
+  Value* negative = build.add(Op::mul, {build.clamp(x, -kInfinity, 0), node.operand(1)});
+  return build.add(Op::add, {build.clamp(x, 0, kInfinity), negative});
 }
 
 /// a - floor(a / b) * b.
 Value* remainder(const Builder& build, const Node& node) {
-  Value* quotient = build.binary(Op::floor_div, node.operand(0), node.operand(1));
-  return build.binary(Op::sub, node.operand(0), build.binary(Op::mul, quotient, node.operand(1)));
+  Value* quotient = build.add(Op::floor_div, {node.operand(0), node.operand(1)});
+  return build.add(Op::sub, {node.operand(0), build.add(Op::mul, {quotient, node.operand(1)})});
 }
 
 /// The kernel takes the product along one axis.

@@ -47,8 +47,8 @@ pte::ValueId SizeCalls::symbol(SymbolId id) {
       result = value(formula.arguments[0]);
       break;
     case Formula::Kind::quotient:
-      result =
-          call("executorch_prim::floordiv", value(formula.arguments[0]), integer(formula.divisor));
+      result = value(formula.arguments[0]);
+      result = call("executorch_prim::floordiv", result, integer(formula.divisor));
       break;
     case Formula::Kind::maximum:
     case Formula::Kind::minimum:

@@ -19,8 +19,7 @@ struct Images {
                 {method.tensor(node.operand(0)), method.ints({0, 3, 1, 2})}, in);
   }
   void give_back() {
-    method.call("aten::permute_copy", "out", {out, method.ints({0, 2, 3, 1})},
-                method.tensor(result));
+    method.call("aten::permute_copy", "out", {out, method.ints({0, 2, 3, 1})}, result);
   }
 
   MethodBuilder& method;

@@ -194,7 +194,7 @@ bool gather_scale(Graph& graph, Attention& attention, PassContext& context) {
     Value* addend = mask.node->operand(mask.operand);
     graph.set_operand(
         mask.node, mask.operand,
-        build.binary(Op::mul, addend, build.scalar(addend->dtype(), mask.later_factor)));
+        build.add(Op::mul, {addend, build.scalar(addend->dtype(), mask.later_factor)}));
   }
   for (const Scaling& scaling : attention.scalings)
     replace(graph, scaling.node, scaling.node->operand(scaling.operand));
@@ -204,7 +204,7 @@ bool gather_scale(Graph& graph, Attention& attention, PassContext& context) {
     const BuildBefore build(graph, product->next(), product->origin());
     Value* scores = product->result();
     const std::vector<Use> readers(scores->uses().begin(), scores->uses().end());
-    Value* scaled = build.binary(Op::mul, scores, build.scalar(scores->dtype(), factor));
+    Value* scaled = build.add(Op::mul, {scores, build.scalar(scores->dtype(), factor)});
     for (const Use& use : readers) graph.set_operand(use.user, use.operand, scaled);
     return true;
   }
@@ -212,7 +212,7 @@ bool gather_scale(Graph& graph, Attention& attention, PassContext& context) {
   const BuildBefore build(graph, product);
   Value* operand = product->operand(side);
   graph.set_operand(product, side,
-                    build.binary(Op::mul, operand, build.scalar(operand->dtype(), factor)));
+                    build.add(Op::mul, {operand, build.scalar(operand->dtype(), factor)}));
   return true;
 }
 
@@ -238,7 +238,7 @@ bool bound_choices(Graph& graph, const Attention& attention, PassContext& contex
     Value* number = build.scalar(scores->dtype(), *uniform_value(choice->operand(low)));
     Value* bound = build.add(
         Op::where, {condition, low == 1 ? number : infinite, low == 1 ? infinite : number});
-    replace(graph, choice, build.binary(Op::minimum, scores, bound));
+    replace(graph, choice, build.add(Op::minimum, {scores, bound}));
     changed = true;
   }
   return changed;
@@ -337,11 +337,11 @@ std::optional<Visibility> visibility(const Builder& build, const Value* scores) 
     if (const auto kept = kept_side(mask->def());
         kept && is_always_finite(mask->def()->operand(*kept)))
       return Visibility{negated_if(build, *kept == 2, mask->def()->operand(0)),
-                        build.binary(Op::add, finite, with_low(build, *mask->def(), *kept))};
+                        build.add(Op::add, {finite, with_low(build, *mask->def(), *kept)})};
     Value* hidden = build.scalar(mask->dtype(), -kInfinity);
     Value* low = build.scalar(mask->dtype(), lowest(mask->dtype()));
-    return Visibility{build.binary(Op::greater, mask, hidden),
-                      build.binary(Op::add, finite, build.binary(Op::maximum, mask, low))};
+    return Visibility{build.add(Op::greater, {mask, hidden}),
+                      build.add(Op::add, {finite, build.add(Op::maximum, {mask, low})})};
   }
   return std::nullopt;
 }
@@ -385,7 +385,7 @@ bool move_guard(Graph& graph, Node* guard, PassContext& context) {
     Value* keep =
         build.convert(build.add(Op::reduce_any, {found->visible}, keys), guard->result()->dtype());
     Value* weights = build.add(Op::softmax, {found->scores}, AxisAttrs{last});
-    replace(graph, guard, build.binary(Op::mul, weights, keep));
+    replace(graph, guard, build.add(Op::mul, {weights, keep}));
     return true;
   }
   return false;

@@ -204,8 +204,8 @@ class Winograd {
   }
 
   std::pair<Value*, Value*> results(const Row& m, const Bounds& bounds) const {
-    return {build_.add(Op::add, {m[0], build_.binary(Op::add, m[1], m[2])}, BinaryAttrs{bounds}),
-            build_.add(Op::sub, {build_.binary(Op::sub, m[1], m[2]), m[3]}, BinaryAttrs{bounds})};
+    return {build_.add(Op::add, {m[0], build_.add(Op::add, {m[1], m[2]})}, BinaryAttrs{bounds}),
+            build_.add(Op::sub, {build_.add(Op::sub, {m[1], m[2]}), m[3]}, BinaryAttrs{bounds})};
   }
 
   const Builder& build_;

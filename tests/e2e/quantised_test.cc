@@ -448,7 +448,7 @@ class RandomQuantised {
         Value* other = pick();
         if (other->shape() != x->shape()) return;
         constexpr Op kOps[] = {Op::add, Op::sub, Op::mul};
-        y = build_.binary(kOps[number(0, 2)], x, other);
+        y = build_.add(kOps[number(0, 2)], {x, other});
         break;
       }
       case 5: {  // the same scale before and after

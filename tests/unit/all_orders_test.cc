@@ -91,7 +91,7 @@ TEST_F(AllOrders, AnElementwiseOpHasAllSequences) {
 }
 
 TEST_F(AllOrders, WhatABroadcastOperandLacksStandsEverywhere) {
-  Value* y = build_.binary(Op::add, input({2, 3, 5}), input({2, 1, 5}));
+  Value* y = build_.add(Op::add, {input({2, 3, 5}), input({2, 1, 5})});
   EXPECT_EQ(count(y, {{2, 3, 5}, {2, 5}, {2, 3, 5}}), 5);
 }
 

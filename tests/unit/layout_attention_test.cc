@@ -30,10 +30,10 @@ Value* attention(Model& m, Value* x, bool rounded = false) {
   auto part = [&](int64_t i) {
     return m.view(m.slice(qkv, 0, i, 1), {batch, kHeads, tokens, kHeadSize});
   };
-  Value* q = m.binary(Op::mul, part(0), m.number(0.25));
+  Value* q = m.add(Op::mul, {part(0), m.number(0.25)});
   Value* scores =
       m.add(Op::matmul, {q, m.permute(part(1), std::vector{0, 1, 3, 2})}, MatmulAttrs{});
-  scores = m.binary(Op::add, scores, m.weights({1, kHeads, tokens, tokens}));
+  scores = m.add(Op::add, {scores, m.weights({1, kHeads, tokens, tokens})});
   Value* weights = m.add(Op::softmax, {scores}, AxisAttrs{3});
   Value* heads = m.add(Op::matmul, {weights, part(2)}, MatmulAttrs{});
   Value* merged = m.view(m.permute(heads, std::vector{0, 2, 1, 3}), {batch, tokens, kChannels});
@@ -59,7 +59,7 @@ Model xnnpack_model() {
 TEST(AttentionPermutes, OneForTheHeadsAndOneForTheirResult) {
   Model m = xnnpack_model();
   Value* x = m.input({1, 16, kChannels});
-  for (int block = 0; block < 2; ++block) x = m.binary(Op::add, x, attention(m, x));
+  for (int block = 0; block < 2; ++block) x = m.add(Op::add, {x, attention(m, x)});
   m.output(x).run_all();
   EXPECT_EQ(m.moves(), 4);
   EXPECT_TRUE(m.certificate().optimal());
@@ -70,7 +70,7 @@ TEST(AttentionPermutes, WindowsGoIntoThem) {
     Model m = xnnpack_model();
     Value* x = m.input({1, 8, 8, kChannels});
     for (int block = 0; block < blocks; ++block)
-      x = m.binary(Op::add, x, from_windows(m, attention(m, windows(m, x))));
+      x = m.add(Op::add, {x, from_windows(m, attention(m, windows(m, x)))});
     m.output(x).run_all();
     EXPECT_EQ(m.moves(), 2 * blocks) << print(m.built(), {.elide_constants = true});
   }
@@ -82,7 +82,7 @@ TEST(AttentionPermutes, WindowsThatAreRolledToo) {
   Value* y = m.add(Op::roll, {x}, RollAttrs{{1, 2}, {-2, -2}});
   y = from_windows(m, attention(m, windows(m, y)));
   y = m.add(Op::roll, {y}, RollAttrs{{1, 2}, {2, 2}});
-  m.output(m.binary(Op::add, x, y)).run_all();
+  m.output(m.add(Op::add, {x, y})).run_all();
   EXPECT_EQ(m.moves(), 2);
 }
 
@@ -95,11 +95,11 @@ void expect_patches_go_into_them(bool rounded) {
   y = m.permute(m.view(y, {1, kChannels, 16, 4}), std::vector{0, 3, 2, 1});
   y = m.view(y, {4, 16, kChannels});
   constexpr int kBlocks = 3;
-  for (int block = 0; block < kBlocks; ++block) y = m.binary(Op::add, y, attention(m, y, rounded));
+  for (int block = 0; block < kBlocks; ++block) y = m.add(Op::add, {y, attention(m, y, rounded)});
   y = m.permute(m.view(y, {1, 4, 16, kChannels}), std::vector{0, 3, 2, 1});
   y = m.permute(m.view(y, {kChannels * 4, 4, 2, 2}), std::vector{0, 2, 1, 3});
   y = m.conv_nchw(m.view(y, {1, kChannels, 8, 8}), kChannels);
-  m.output(m.add(Op::reduce_mean, {m.binary(Op::add, x, y)}, AxesAttrs{{2, 3}})).run_all();
+  m.output(m.add(Op::reduce_mean, {m.add(Op::add, {x, y})}, AxesAttrs{{2, 3}})).run_all();
   EXPECT_EQ(m.moves(), 1 + 2 * kBlocks) << print(m.built(), {.elide_constants = true});
 }
 

@@ -39,7 +39,7 @@ int contractions(const Model& m) {
 TEST(A1, OperandsOfOneOpShareALayoutOrTheGraphIsRefused) {
   Model m;
   Value* nchw = m.input({1, 3, 4, 5});
-  EXPECT_THROW(m.binary(Op::add, nchw, m.to_channels_last(nchw)), UserError);
+  EXPECT_THROW(m.add(Op::add, {nchw, m.to_channels_last(nchw)}), UserError);
 }
 
 TEST(A4, OperandsConvergeToTheLayoutThatCostsLeast) {
@@ -47,7 +47,7 @@ TEST(A4, OperandsConvergeToTheLayoutThatCostsLeast) {
   Value* x = m.input({1, 4, 6, 6});
   Value* a = m.conv_nchw(x, 8, 3, 1);
   Value* b = m.conv_nchw(x, 8);
-  m.output(mean(m, m.binary(Op::mul, m.binary(Op::add, a, b), m.weights({1, 8, 1, 1})), {2, 3}));
+  m.output(mean(m, m.add(Op::mul, {m.add(Op::add, {a, b}), m.weights({1, 8, 1, 1})}), {2, 3}));
   m.run_all();
   EXPECT_EQ(m.moves(), 1);
   EXPECT_TRUE(m.certificate().optimal());
@@ -56,7 +56,7 @@ TEST(A4, OperandsConvergeToTheLayoutThatCostsLeast) {
 TEST(A4, WhereNothingImprovesTheGraphIsAsWithoutPlacement) {
   const auto make = [](Model& m) {
     Value* x = permute(m, m.input({2, 3, 4}), {2, 0, 1});
-    m.output(m.binary(Op::mul, m.add(Op::tanh, {x}), m.weights({3})));
+    m.output(m.add(Op::mul, {m.add(Op::tanh, {x}), m.weights({3})}));
     m.output(m.add(Op::softmax, {m.input({5, 7})}, AxisAttrs{1}));
   };
   Model with, without;
@@ -93,16 +93,16 @@ TEST(B1, AnyChainOfRelayoutsBetween) {
   }
   y = m.view(permute(m, y, {0, 2, 3, 1}), {4, 8, 6});
   y = permute(m, m.view(linear(m, y, 6), {1, 32, 6}), {0, 2, 1});
-  m.output(mean(m, m.binary(Op::add, m.view(y, {1, 6, 4, 8}), x), {2, 3})).run_all();
+  m.output(mean(m, m.add(Op::add, {m.view(y, {1, 6, 4, 8}), x}), {2, 3})).run_all();
   EXPECT_EQ(m.moves(), 1);
 }
 
 TEST(B2, ChannelsLastAndTransformerShapesStayAsTheyAre) {
   Model m = xnnpack_model();
   Value* x = m.input({1, 14, 14, 32});
-  m.output(m.binary(Op::add, linear(m, m.add(Op::gelu, {linear(m, x, 64)}, GeluAttrs{}), 32), x));
+  m.output(m.add(Op::add, {linear(m, m.add(Op::gelu, {linear(m, x, 64)}, GeluAttrs{}), 32), x}));
   Value* tokens = m.input({2, 16, 32});
-  m.output(m.binary(Op::add, linear(m, m.relu(linear(m, tokens, 64)), 32), tokens)).run_all();
+  m.output(m.add(Op::add, {linear(m, m.relu(linear(m, tokens, 64)), 32), tokens})).run_all();
   EXPECT_EQ(m.moves(), 0);
   EXPECT_EQ(contractions(m), 4);
 }
@@ -114,8 +114,8 @@ TEST(B2, MixerTransposesBetweenTokensAndChannels) {
   Value* x = m.input({1, 16, 32});
   for (int i = 0; i < 2; ++i) {
     Value* y = permute(m, linear(m, m.relu(linear(m, permute(m, x, {0, 2, 1}), 8)), 16), {0, 2, 1});
-    x = m.binary(Op::add, x, y);
-    x = m.binary(Op::add, x, linear(m, m.relu(linear(m, x, 64)), 32));
+    x = m.add(Op::add, {x, y});
+    x = m.add(Op::add, {x, linear(m, m.relu(linear(m, x, 64)), 32)});
   }
   m.output(x);
   const int before = m.moves();
@@ -180,7 +180,7 @@ TEST(B4, NeverMiscompiled) {
       Value* x = m.relu(m.conv_nchw(m.input({1, 4, 4, 4}), 4));
       Value* rows = m.view(permute(m, x, {0, 2, 3, 1}), {16, 4});
       Value* y = permute(m, m.view(linear(m, between(m, rows), 4), {1, 4, 4, 4}), restore);
-      m.output(m.conv_nchw(m.binary(Op::add, y, x), 4, 3, 1)).run_all();  // checks every pass
+      m.output(m.conv_nchw(m.add(Op::add, {y, x}), 4, 3, 1)).run_all();  // checks every pass
     }
 }
 
@@ -201,7 +201,7 @@ TEST(B5, ASharedIntermediateIsNotBroken) {
   Value* x = m.conv_nchw(m.input({1, 3, 4, 8}), 6);
   Value* rows = m.view(permute(m, x, {0, 2, 3, 1}), {32, 6});
   Value* y = permute(m, m.view(linear(m, rows, 6), {1, 4, 8, 6}), {0, 3, 1, 2});
-  m.output(rows).output(mean(m, m.binary(Op::add, x, y), {2, 3})).output(m.relu(rows)).run_all();
+  m.output(rows).output(mean(m, m.add(Op::add, {x, y}), {2, 3})).output(m.relu(rows)).run_all();
   EXPECT_EQ(m.moves(), 1);
 }
 
@@ -221,7 +221,7 @@ TEST(B6, AnAddIsBiasOnlyIfConstantAlongEveryOtherAxis) {
     Value* x = m.conv_nchw(m.input({1, 3, 4, 4}), 4);
     Value* rows = m.view(permute(m, x, {0, 2, 3, 1}), {16, 4});
     Value* y = permute(m, m.view(linear(m, rows, 4, false), {1, 4, 4, 4}), {0, 3, 1, 2});
-    m.output(mean(m, m.relu(m.binary(Op::add, y, m.weights(added))), {2, 3})).run_all();
+    m.output(mean(m, m.relu(m.add(Op::add, {y, m.weights(added)})), {2, 3})).run_all();
     return m.count(Op::add);
   };
   EXPECT_EQ(left({1, 4, 1, 1}), 0);  // one for each channel
@@ -238,14 +238,13 @@ TEST(B6, AResidualAddIsNeverTakenIn) {
     Value* x = m.conv_nchw(m.input({1, 3, 4, 4}), 4);
     Value* rows = m.view(permute(m, x, {0, 2, 3, 1}), {16, 4});
     Value* y = permute(m, m.view(linear(m, rows, 4), {1, 4, 4, 4}), {0, 3, 1, 2});
-    m.output(mean(m, swapped ? m.binary(Op::add, y, x) : m.binary(Op::add, x, y), {2, 3}))
-        .run_all();
+    m.output(mean(m, swapped ? m.add(Op::add, {y, x}) : m.add(Op::add, {x, y}), {2, 3})).run_all();
     EXPECT_EQ(m.count(Op::add), 1);
     EXPECT_EQ(m.moves(), 1);
     // Nor one whose other operand happens to have the shape of a bias.
     Model gate = xnnpack_model();
     Value* bias = gate.input({1, 4, 1, 1});
-    gate.output(gate.relu(gate.binary(Op::add, gate.conv_nchw(gate.input({1, 3, 4, 4}), 4), bias)));
+    gate.output(gate.relu(gate.add(Op::add, {gate.conv_nchw(gate.input({1, 3, 4, 4}), 4), bias})));
     gate.run_all();
     EXPECT_EQ(gate.count(Op::add), 1);
   }
@@ -338,7 +337,7 @@ TEST(D4, PermutesAroundElementwiseOpsAreRemoved) {
   Model m = xnnpack_model();
   Value* x = m.input({1, 4, 6, 8});
   Value* y = m.to_channels_last(x);
-  y = m.add(Op::sigmoid, {m.binary(Op::mul, m.binary(Op::add, y, m.weights({8, 4})), m.number(3))});
+  y = m.add(Op::sigmoid, {m.add(Op::mul, {m.add(Op::add, {y, m.weights({8, 4})}), m.number(3)})});
   m.output(m.from_channels_last(y)).run_all();
   EXPECT_EQ(m.count(Op::relayout), 0);
 }
@@ -348,7 +347,7 @@ TEST(D4, PairsAreFusedAcrossBranches) {
   Value* y = m.to_channels_last(m.input({1, 4, 6, 8}));
   Value* a = m.add(Op::sigmoid, {y});
   Value* b = m.add(Op::tanh, {y});
-  m.output(m.from_channels_last(m.binary(Op::mul, a, b))).output(m.from_channels_last(a));
+  m.output(m.from_channels_last(m.add(Op::mul, {a, b}))).output(m.from_channels_last(a));
   m.output(m.from_channels_last(m.concat({a, b}, 3))).run_all();
   EXPECT_EQ(m.count(Op::relayout), 0);
 }
@@ -384,9 +383,9 @@ TEST(D4, CascadedPermutesAndViewsAreFused) {
 TEST(D5, ElementwiseBranches) {
   Model m = xnnpack_model();
   Value* x = m.conv_nchw(m.input({1, 3, 6, 6}), 8);
-  Value* gate = m.binary(Op::mul, x, m.add(Op::sigmoid, {x}));
-  Value* other = m.binary(Op::maximum, m.add(Op::neg, {x}), m.add(Op::tanh, {gate}));
-  m.output(mean(m, m.conv_nchw(m.binary(Op::sub, gate, other), 8), {2, 3})).run_all();
+  Value* gate = m.add(Op::mul, {x, m.add(Op::sigmoid, {x})});
+  Value* other = m.add(Op::maximum, {m.add(Op::neg, {x}), m.add(Op::tanh, {gate})});
+  m.output(mean(m, m.conv_nchw(m.add(Op::sub, {gate, other}), 8), {2, 3})).run_all();
   EXPECT_EQ(m.moves(), 1);
 }
 
@@ -394,9 +393,9 @@ TEST(D5, UpwardAndDownwardForks) {
   Model m = xnnpack_model();
   Value* a = m.to_channels_last(m.input({1, 4, 6, 6}));
   Value* b = m.to_channels_last(m.input({1, 4, 6, 6}));
-  Value* sum = m.binary(Op::add, a, b);  // joins: both come permuted
-  for (int i = 0; i < 3; ++i)            // forks: all leave permuted
-    m.output(m.from_channels_last(m.binary(Op::mul, sum, m.number(2 + i))));
+  Value* sum = m.add(Op::add, {a, b});  // joins: both come permuted
+  for (int i = 0; i < 3; ++i)           // forks: all leave permuted
+    m.output(m.from_channels_last(m.add(Op::mul, {sum, m.number(2 + i)})));
   m.run_all();
   EXPECT_EQ(m.moves(), 0);
 }
@@ -407,8 +406,8 @@ TEST(D5, ResidualJoinsOfDifferentDepth) {
   std::vector<Value*> depths = {x};
   for (int i = 0; i < 6; ++i) {
     Value* y = m.relu(m.conv_nchw(depths.back(), 8, 3, 1));
-    if (i % 2 == 1) y = m.binary(Op::add, y, depths[depths.size() / 2]);
-    depths.push_back(m.binary(Op::add, y, depths.front()));
+    if (i % 2 == 1) y = m.add(Op::add, {y, depths[depths.size() / 2]});
+    depths.push_back(m.add(Op::add, {y, depths.front()}));
   }
   m.output(mean(m, depths.back(), {2, 3})).run_all();
   EXPECT_EQ(m.moves(), 1);
@@ -420,7 +419,7 @@ TEST(D5, SqueezeAndExciteGates) {
   Value* x = m.conv_nchw(m.input({1, 3, 6, 6}), 8);
   Value* gate =
       m.view(linear(m, m.relu(linear(m, m.view(mean(m, x, {2, 3}), {1, 8}), 4)), 8), {1, 8, 1, 1});
-  x = m.binary(Op::mul, m.add(Op::sigmoid, {gate}), x);
+  x = m.add(Op::mul, {m.add(Op::sigmoid, {gate}), x});
   m.output(mean(m, m.conv_nchw(x, 8), {2, 3})).run_all();
   EXPECT_EQ(m.moves(), 1);
 }
@@ -453,13 +452,13 @@ TEST(D8, AxesAreRightWhateverTheLayout) {
       const int64_t length = x->shape()[at].value();
       switch (random.between(0, 6)) {
         case 0:
-          x = m.binary(Op::sub, x, m.add(Op::reduce_max, {x}, AxesAttrs{{axis}}));
+          x = m.add(Op::sub, {x, m.add(Op::reduce_max, {x}, AxesAttrs{{axis}})});
           break;
         case 1:
-          x = m.binary(Op::sub, x, m.add(Op::reduce_min, {x}, AxesAttrs{{axis}}));
+          x = m.add(Op::sub, {x, m.add(Op::reduce_min, {x}, AxesAttrs{{axis}})});
           break;
         case 2:
-          x = m.binary(Op::add, x, m.add(Op::reduce_sum, {x}, AxesAttrs{{axis}}));
+          x = m.add(Op::add, {x, m.add(Op::reduce_sum, {x}, AxesAttrs{{axis}})});
           break;
         case 3:
           x = m.concat({x, m.relu(x)}, axis);
@@ -475,7 +474,7 @@ TEST(D8, AxesAreRightWhateverTheLayout) {
           break;
         }
         default: {
-          Value* positive = m.binary(Op::greater, m.input(x->shape()), m.number(0));
+          Value* positive = m.add(Op::greater, {m.input(x->shape()), m.number(0)});
           Value* any = m.add(Op::reduce_any, {positive}, AxesAttrs{{axis}});
           x = m.add(Op::where, {any, x, m.add(Op::neg, {x})});
           break;

@@ -425,9 +425,9 @@ class SmallGraph {
       Value* other = pick();
       if (other->shape() == x->shape() ||
           (ops_ == Ops::any && broadcast(x->shape(), other->shape())))
-        return build_.binary(Op::add, x, other);
+        return build_.add(Op::add, {x, other});
     }
-    return build_.binary(Op::add, x, weights({x->shape().back()}));
+    return build_.add(Op::add, {x, weights({x->shape().back()})});
   }
   Value* matmul(Value* x) {
     if (x->shape().size() < 2) return build_.add(Op::abs, {x});

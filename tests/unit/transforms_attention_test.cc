@@ -25,7 +25,7 @@ class AttentionModel : public Model {
     v = part(2);
   }
   Value* part(int64_t i) { return view(slice(fused, 0, i, 1), {2, 2, 5, 3}); }
-  Value* times(Value* x, double factor) { return binary(Op::mul, x, number(factor)); }
+  Value* times(Value* x, double factor) { return add(Op::mul, {x, number(factor)}); }
   Value* scores(Value* a, Value* b) { return add(Op::matmul, {a, b}, MatmulAttrs{true}); }
   Value* softmax(Value* x, int64_t axis = 3) { return add(Op::softmax, {x}, AxisAttrs{axis}); }
   Value* mixed(Value* x) { return add(Op::matmul, {x, v}, MatmulAttrs{}); }
@@ -56,16 +56,20 @@ using Form = std::function<Value*(AttentionModel&)>;
 const std::vector<std::pair<const char*, Form>> kForms = {
     {"on q", [](AttentionModel& m) { return m.scores(m.times(m.q, kScale), m.k); }},
     {"q divided",
-     [](AttentionModel& m) { return m.scores(m.binary(Op::div, m.q, m.number(1 / kScale)), m.k); }},
+     [](AttentionModel& m) {
+       return m.scores(m.add(Op::div, {m.q, m.number(1 / kScale)}), m.k);
+     }},
     {"on k", [](AttentionModel& m) { return m.scores(m.q, m.times(m.k, kScale)); }},
     {"split",
      [](AttentionModel& m) { return m.scores(m.times(m.q, 0.5), m.times(m.k, kScale / 0.5)); }},
     {"on the scores", [](AttentionModel& m) { return m.times(m.scores(m.q, m.k), kScale); }},
     {"scores divided",
-     [](AttentionModel& m) { return m.binary(Op::div, m.scores(m.q, m.k), m.number(1 / kScale)); }},
+     [](AttentionModel& m) {
+       return m.add(Op::div, {m.scores(m.q, m.k), m.number(1 / kScale)});
+     }},
     {"a filled tensor",
      [](AttentionModel& m) {
-       return m.binary(Op::mul, m.filled({2, 2, 5, 5}, kScale), m.scores(m.q, m.k));
+       return m.add(Op::mul, {m.filled({2, 2, 5, 5}, kScale), m.scores(m.q, m.k)});
      }},
     {"behind a view",
      [](AttentionModel& m) {
@@ -80,11 +84,11 @@ const std::vector<std::pair<const char*, Form>> kForms = {
      }},
     {"behind a constant mask",
      [](AttentionModel& m) {
-       return m.times(m.binary(Op::add, m.scores(m.q, m.k), m.weights({5, 5})), kScale);
+       return m.times(m.add(Op::add, {m.scores(m.q, m.k), m.weights({5, 5})}), kScale);
      }},
     {"before a mask",
      [](AttentionModel& m) {
-       return m.binary(Op::add, m.times(m.scores(m.q, m.k), kScale), m.input({5, 5}));
+       return m.add(Op::add, {m.times(m.scores(m.q, m.k), kScale), m.input({5, 5})});
      }},
     {"behind a hidden key",
      [](AttentionModel& m) {
@@ -121,7 +125,7 @@ TEST(RecogniseAttention, WithoutProjectionTheScaleGoesWhereItIsCheapest) {
   Value* q = m.input({2, 5, 3});
   Value* k = m.input({2, 7, 3});
   Value* s = m.add(Op::matmul, {q, k}, MatmulAttrs{true});
-  m.output(m.add(Op::softmax, {m.binary(Op::mul, s, m.number(kScale))}, AxisAttrs{2}));
+  m.output(m.add(Op::softmax, {m.add(Op::mul, {s, m.number(kScale)})}, AxisAttrs{2}));
   m.run({"recognise_attention"});
   EXPECT_EQ(m.only(Op::mul)->operand(0), q);
 }
@@ -130,7 +134,7 @@ TEST(RecogniseAttention, WideHeadsAreScaledByTheirScores) {
   Model m;
   Value* q = m.input({2, 5, 30});
   Value* k = m.input({2, 7, 30});
-  Value* scaled = m.binary(Op::mul, q, m.number(kScale));
+  Value* scaled = m.add(Op::mul, {q, m.number(kScale)});
   m.output(m.add(Op::softmax, {m.add(Op::matmul, {scaled, k}, MatmulAttrs{true})}, AxisAttrs{2}));
   m.run({"recognise_attention"});
   EXPECT_TRUE(m.only(Op::mul)->operand(0)->def()->is(Op::matmul));
@@ -140,14 +144,14 @@ TEST(RecogniseAttention, WideHeadsAreScaledByTheirScores) {
 
 TEST(RecogniseAttention, ScaleThatIsNotConstantStays) {
   AttentionModel m;
-  Value* s = m.binary(Op::mul, m.scores(m.q, m.k), m.input({}));
+  Value* s = m.add(Op::mul, {m.scores(m.q, m.k), m.input({})});
   m.output(m.mixed(m.softmax(s))).run({"recognise_attention", "fold_scale"});
   EXPECT_TRUE(m.only(Op::mul)->operand(0)->def()->is(Op::matmul));
 }
 
 TEST(RecogniseAttention, ScaleThatDiffersBetweenHeadsStays) {
   AttentionModel m;
-  Value* s = m.binary(Op::mul, m.scores(m.q, m.k), m.weights({2, 1, 1}));
+  Value* s = m.add(Op::mul, {m.scores(m.q, m.k), m.weights({2, 1, 1})});
   m.output(m.mixed(m.softmax(s))).run({"recognise_attention", "fold_scale"});
   EXPECT_TRUE(m.only(Op::mul)->operand(0)->def()->is(Op::matmul));
 }
@@ -163,14 +167,14 @@ TEST(RecogniseAttention, ScaledQueriesThatOthersReadStay) {
 TEST(RecogniseAttention, ScaledScoresThatOthersReadStay) {
   AttentionModel m;
   Value* s = m.times(m.scores(m.q, m.k), kScale);
-  m.output(m.mixed(m.softmax(m.binary(Op::add, s, m.weights({5}))))).output(s);
+  m.output(m.mixed(m.softmax(m.add(Op::add, {s, m.weights({5})})))).output(s);
   m.run({"recognise_attention", "fold_scale"});
   EXPECT_TRUE(m.only(Op::mul)->operand(0)->def()->is(Op::matmul));
 }
 
 TEST(RecogniseAttention, ScaleBehindAMaskThatIsNotConstantStays) {
   AttentionModel m;
-  Value* s = m.times(m.binary(Op::add, m.scores(m.q, m.k), m.input({5, 5})), kScale);
+  Value* s = m.times(m.add(Op::add, {m.scores(m.q, m.k), m.input({5, 5})}), kScale);
   m.output(m.mixed(m.softmax(s))).run({"recognise_attention", "fold_scale"});
   EXPECT_TRUE(m.only(Op::mul)->operand(0)->def()->is(Op::add));
 }
@@ -223,7 +227,7 @@ TEST(RecogniseAttention, AConditionAsLargeAsTheScoresStaysAChoice) {
 
 /// Zeros for rows that see no key, as torch's own decomposition writes it, or in short.
 Value* guarded(AttentionModel& m, Value* s, bool shortly = false) {
-  Value* hidden = m.binary(Op::equal, s, m.number(-kInfinity));
+  Value* hidden = m.add(Op::equal, {s, m.number(-kInfinity)});
   const AxesAttrs keys{{3}};
   Value* all = shortly ? m.add(Op::reduce_all, {hidden}, keys)
                        : m.add(Op::logical_not,
@@ -239,7 +243,7 @@ TEST(RecogniseAttention, GuardGoesWhereEveryRowSeesAKey) {
   }
   AttentionModel m;
   Value* mask = m.add(Op::where, {m.causal(), m.number(0), m.number(-kInfinity)});
-  Value* s = m.binary(Op::add, m.scores(m.q, m.k), mask);
+  Value* s = m.add(Op::add, {m.scores(m.q, m.k), mask});
   m.output(m.mixed(guarded(m, s))).run({"fold_constants", "recognise_attention"});
   EXPECT_EQ(m.count(Op::where) + m.count(Op::equal), 0);
 }
@@ -252,7 +256,7 @@ TEST(RecogniseAttention, GuardIsTakenFromAMaskThatMayHideARow) {
       Value* seen = m.input({2, 1, 5, 5}, DType::boolean);
       Value* low = m.number(-kInfinity);
       Value* s = m.scores(m.q, m.k);
-      s = added ? m.binary(Op::add, s, m.add(Op::where, {seen, m.number(0), low}))
+      s = added ? m.add(Op::add, {s, m.add(Op::where, {seen, m.number(0), low})})
                 : m.add(Op::where, {seen, s, low});
       m.output(m.mixed(guarded(m, s, shortly))).run({"recognise_attention"});
       EXPECT_EQ(m.count(Op::equal), 0);
@@ -265,7 +269,7 @@ TEST(RecogniseAttention, GuardIsTakenFromAMaskThatMayHideARow) {
 
 TEST(RecogniseAttention, GuardIsTakenFromAnAddedMaskOfNumbers) {
   AttentionModel m;
-  Value* s = m.binary(Op::add, m.scores(m.q, m.k), m.input({2, 1, 5, 5}));
+  Value* s = m.add(Op::add, {m.scores(m.q, m.k), m.input({2, 1, 5, 5})});
   m.output(m.mixed(guarded(m, s))).run({"recognise_attention"});
   EXPECT_EQ(m.count(Op::equal), 0);
   EXPECT_EQ(m.count(Op::greater), 1);
@@ -274,7 +278,7 @@ TEST(RecogniseAttention, GuardIsTakenFromAnAddedMaskOfNumbers) {
 TEST(RecogniseAttention, AConstantMaskThatHidesARowKeepsItsGuard) {
   AttentionModel m;
   Value* mask = m.add(Op::where, {m.causal(1), m.number(0), m.number(-kInfinity)});
-  Value* s = m.binary(Op::add, m.scores(m.q, m.k), mask);
+  Value* s = m.add(Op::add, {m.scores(m.q, m.k), mask});
   m.output(m.mixed(guarded(m, s)));
   m.run({"fold_constants", "recognise_attention", "fold_constants"});
   // Zero for the hidden row and one elsewhere, times the probabilities.
@@ -286,7 +290,7 @@ TEST(RecogniseAttention, AConstantMaskThatHidesARowKeepsItsGuard) {
 
 TEST(RecogniseAttention, GuardOfScoresThatMayBeInfiniteStays) {
   AttentionModel m;
-  Value* s = m.binary(Op::add, m.input({2, 2, 5, 5}), m.input({5, 5}));
+  Value* s = m.add(Op::add, {m.input({2, 2, 5, 5}), m.input({5, 5})});
   m.output(m.mixed(guarded(m, s))).run({"recognise_attention"});
   EXPECT_EQ(m.count(Op::equal), 1);
   EXPECT_EQ(m.count(Op::where), 1);
@@ -294,9 +298,9 @@ TEST(RecogniseAttention, GuardOfScoresThatMayBeInfiniteStays) {
 
 TEST(RecogniseAttention, GuardOfOtherScoresStays) {
   AttentionModel m;
-  Value* s = m.binary(Op::add, m.scores(m.q, m.k), m.input({5, 5}));
+  Value* s = m.add(Op::add, {m.scores(m.q, m.k), m.input({5, 5})});
   Value* other = m.input({2, 2, 5, 5});
-  Value* hidden = m.binary(Op::equal, other, m.number(-kInfinity));
+  Value* hidden = m.add(Op::equal, {other, m.number(-kInfinity)});
   Value* all = m.add(Op::reduce_all, {hidden}, AxesAttrs{{3}});
   m.output(m.add(Op::where, {all, m.number(0), m.softmax(s)})).run({"recognise_attention"});
   EXPECT_EQ(m.count(Op::where), 1);
@@ -321,8 +325,8 @@ TEST(FoldScale, ThroughRotaryEmbeddings) {
   Value* low = m.slice(m.q, 3, 0, 1);
   Value* high = m.slice(m.q, 3, 1, 2);
   Value* turned = m.concat({m.add(Op::neg, {high}), low}, 3);
-  Value* y = m.binary(Op::add, m.binary(Op::mul, m.q, m.input({5, 3})),
-                      m.binary(Op::mul, turned, m.input({5, 3})));
+  Value* y = m.add(
+      Op::add, {m.add(Op::mul, {m.q, m.input({5, 3})}), m.add(Op::mul, {turned, m.input({5, 3})})});
   m.output(m.times(y, kScale)).output(m.k).run({"fold_scale"});
   EXPECT_EQ(m.count(Op::mul), 2);
 }
@@ -333,7 +337,7 @@ TEST(FoldScale, OfTwoProjectionsThatAreJoined) {
   Value* a = m.add(Op::linear, {x, m.weights({4, 6})}, LinearAttrs{});
   Value* b = m.conv(m.input({1, 1, 3, 6}), 4);
   Value* y = m.concat({a, m.view(b, {3, 4})}, 0);
-  m.output(m.binary(Op::mul, y, m.number(kScale))).run({"fold_scale"});
+  m.output(m.add(Op::mul, {y, m.number(kScale)})).run({"fold_scale"});
   EXPECT_EQ(m.count(Op::mul), 0);
 }
 
@@ -357,13 +361,21 @@ TEST(FoldScale, WhatOthersReadStays) {
 TEST(FoldScale, WhatDoesNotScaleStays) {
   const Form forms[] = {
       [](AttentionModel& m) { return m.relu(m.q); },
-      [](AttentionModel& m) { return m.binary(Op::mul, m.q, m.q); },
-      [](AttentionModel& m) { return m.binary(Op::mul, m.q, m.add(Op::sigmoid, {m.q})); },
-      [](AttentionModel& m) { return m.binary(Op::add, m.q, m.number(1)); },
       [](AttentionModel& m) {
-        return m.binary(Op::add, m.q, m.input({2, 2, 5, 3}));
+        return m.add(Op::mul, {m.q, m.q});
       },
-      [](AttentionModel& m) { return m.binary(Op::div, m.number(1), m.q); },
+      [](AttentionModel& m) {
+        return m.add(Op::mul, {m.q, m.add(Op::sigmoid, {m.q})});
+      },
+      [](AttentionModel& m) {
+        return m.add(Op::add, {m.q, m.number(1)});
+      },
+      [](AttentionModel& m) {
+        return m.add(Op::add, {m.q, m.input({2, 2, 5, 3})});
+      },
+      [](AttentionModel& m) {
+        return m.add(Op::div, {m.number(1), m.q});
+      },
   };
   for (const auto& form : forms) {
     AttentionModel m;
@@ -380,14 +392,14 @@ TEST(FoldScale, AWeightThatTwoOpsShareStays) {
   Value* weight = m.weights({4, 6});
   Value* a = m.add(Op::linear, {x, weight}, LinearAttrs{});
   Value* b = m.add(Op::linear, {m.relu(x), weight}, LinearAttrs{});
-  m.output(m.binary(Op::mul, a, m.number(kScale))).output(b).run({"fold_scale"});
+  m.output(m.add(Op::mul, {a, m.number(kScale)})).output(b).run({"fold_scale"});
   EXPECT_EQ(m.count(Op::mul), 1);
 }
 
 TEST(FoldScale, ZeroAndInfinityStay) {
   for (const double factor : {0.0, kInfinity, 1e300}) {
     AttentionModel m;
-    m.output(m.binary(Op::mul, m.q, m.number(factor)));
+    m.output(m.add(Op::mul, {m.q, m.number(factor)}));
     const std::string before = print(m.built());
     m.run({"fold_scale"});
     EXPECT_EQ(print(m.built()), before);
@@ -447,7 +459,7 @@ TEST(RecogniseAttention, AProductThatOthersReadIsNotScaledForThem) {
   Value* q = model.input({2, 4, 8});
   Value* k = model.input({2, 4, 8});
   Value* scores = model.add(Op::matmul, {q, k}, MatmulAttrs{true});
-  Value* scaled = model.binary(Op::mul, scores, model.number(0.25));
+  Value* scaled = model.add(Op::mul, {scores, model.number(0.25)});
   model.output(model.add(Op::softmax, {scaled}, AxisAttrs{2}));
   model.output(model.add(Op::neg, {scores}));
   model.run({"recognise_attention"});

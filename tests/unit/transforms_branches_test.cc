@@ -14,8 +14,8 @@ ConvAttrs window(int64_t stride, int64_t dilation, int64_t padding, int64_t grou
 /// x * scale + shift, one number for each channel.
 Value* norm(Model& model, Value* x) {
   const Dim channels = x->shape().back();
-  Value* scaled = model.binary(Op::mul, x, model.weights({channels}));
-  return model.binary(Op::add, scaled, model.weights({channels}));
+  Value* scaled = model.add(Op::mul, {x, model.weights({channels})});
+  return model.add(Op::add, {scaled, model.weights({channels})});
 }
 
 Value* conv(Model& model, Value* x, int64_t kernel, const ConvAttrs& attrs, bool bias = true) {
@@ -65,7 +65,7 @@ TEST(FoldBranches, AddsTheValueItselfAndWhatScalesItsChannels) {
           Value* x = model.input({2, 5, 6, 6});
           Value* y = conv(model, x, 3, window(1, 2, 2, groups));
           Value* other = scaled ? norm(model, x) : x;
-          model.output(model.binary(op, first ? y : other, first ? other : y));
+          model.output(model.add(op, {first ? y : other, first ? other : y}));
           model.run({"fold_branches"});
           expect_one_conv(model);
         }
@@ -75,11 +75,11 @@ TEST(FoldBranches, AddsTheValueItselfAndWhatScalesItsChannels) {
 TEST(FoldBranches, MakesOneConvolutionOfATokenMixer) {
   Model model;
   Value* x = model.input({1, 8, 8, 4});
-  Value* branches = model.binary(Op::add, conv(model, x, 1, window(1, 1, 0, 4)), norm(model, x));
-  branches = model.binary(Op::add, branches, conv(model, x, 3, window(1, 1, 1, 4)));
-  Value* mixed = model.binary(Op::sub, branches, norm(model, x));
-  Value* scaled = model.binary(Op::mul, mixed, model.weights({4}));
-  model.output(model.binary(Op::add, x, scaled));
+  Value* branches = model.add(Op::add, {conv(model, x, 1, window(1, 1, 0, 4)), norm(model, x)});
+  branches = model.add(Op::add, {branches, conv(model, x, 3, window(1, 1, 1, 4))});
+  Value* mixed = model.add(Op::sub, {branches, norm(model, x)});
+  Value* scaled = model.add(Op::mul, {mixed, model.weights({4})});
+  model.output(model.add(Op::add, {x, scaled}));
   model.run({"fold_branches", "fold_affine", "fold_branches"});
   expect_one_conv(model);
 }
@@ -93,35 +93,34 @@ TEST(FoldBranches, LeavesWhatIsNoSumOfTaps) {
   };
   // Strides, groups, and places that the other window lacks.
   stays([](Model& m, Value* x) {
-    return m.binary(Op::add, conv(m, x, 3, window(1, 1, 1, 4)), conv(m, x, 3, window(1, 1, 1)));
+    return m.add(Op::add, {conv(m, x, 3, window(1, 1, 1, 4)), conv(m, x, 3, window(1, 1, 1))});
   });
   stays([](Model& m, Value* x) {
-    return m.binary(Op::add, conv(m, x, 3, window(1, 2, 2)), conv(m, x, 3, window(1, 1, 1)));
+    return m.add(Op::add, {conv(m, x, 3, window(1, 2, 2)), conv(m, x, 3, window(1, 1, 1))});
   });
   stays([](Model& m, Value* x) {
-    Value* twice =
-        m.binary(Op::add, conv(m, x, 2, window(2, 1, 0)), conv(m, x, 1, window(2, 1, 0)));
-    return m.binary(Op::add, twice, conv(m, m.relu(x), 1, window(2, 1, 0)));
+    Value* twice = m.add(Op::add, {conv(m, x, 2, window(2, 1, 0)), conv(m, x, 1, window(2, 1, 0))});
+    return m.add(Op::add, {twice, conv(m, m.relu(x), 1, window(2, 1, 0))});
   });
   // No tap at the place of the result.
-  stays([](Model& m, Value* x) { return m.binary(Op::add, conv(m, x, 2, window(1, 2, 1)), x); });
+  stays([](Model& m, Value* x) { return m.add(Op::add, {conv(m, x, 2, window(1, 2, 1)), x}); });
   // Another value, a clamp between, a result that something else reads.
   stays([](Model& m, Value* x) {
-    return m.binary(Op::add, conv(m, m.relu(x), 3, window(1, 1, 1)), x);
+    return m.add(Op::add, {conv(m, m.relu(x), 3, window(1, 1, 1)), x});
   });
   stays([](Model& m, Value* x) {
     ConvAttrs attrs = window(1, 1, 1);
     attrs.bounds = {0, 1};
-    return m.binary(Op::add, conv(m, x, 3, attrs), x);
+    return m.add(Op::add, {conv(m, x, 3, attrs), x});
   });
   stays([](Model& m, Value* x) {
     Value* y = conv(m, x, 3, window(1, 1, 1));
     m.output(y);
-    return m.binary(Op::add, y, x);
+    return m.add(Op::add, {y, x});
   });
   stays([](Model& m, Value* x) {
-    Value* scaled = m.binary(Op::mul, x, m.weights({8, 8, 1}));  // by place, not by channel
-    return m.binary(Op::add, conv(m, x, 3, window(1, 1, 1)), scaled);
+    Value* scaled = m.add(Op::mul, {x, m.weights({8, 8, 1})});  // by place, not by channel
+    return m.add(Op::add, {conv(m, x, 3, window(1, 1, 1)), scaled});
   });
 }
 

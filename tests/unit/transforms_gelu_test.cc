@@ -11,18 +11,18 @@ namespace {
 
 const double kRoot = std::sqrt(2 / std::numbers::pi);
 
-Value* times(Model& m, Value* x, double factor) { return m.binary(Op::mul, x, m.number(factor)); }
-Value* plus(Model& m, Value* x, double shift) { return m.binary(Op::add, x, m.number(shift)); }
+Value* times(Model& m, Value* x, double factor) { return m.add(Op::mul, {x, m.number(factor)}); }
+Value* plus(Model& m, Value* x, double shift) { return m.add(Op::add, {x, m.number(shift)}); }
 Value* erf(Model& m, Value* x) { return m.add(Op::erf, {x}); }
 Value* tanh(Model& m, Value* x) { return m.add(Op::tanh, {x}); }
-Value* cube(Model& m, Value* x) { return m.binary(Op::pow, x, m.number(3)); }
+Value* cube(Model& m, Value* x) { return m.add(Op::pow, {x, m.number(3)}); }
 
 using Spelling = Value* (*)(Model&, Value*);
 
 void expect_gelu(Spelling spelling, bool tanh) {
   Model m;
   // What it is taken of is itself computed, in ops like those of the formula.
-  Value* x = m.binary(Op::add, m.input({2, 50}), times(m, m.input({2, 50}), 0.5));
+  Value* x = m.add(Op::add, {m.input({2, 50}), times(m, m.input({2, 50}), 0.5)});
   m.output(spelling(m, x)).run({"recognise_gelu"});
   ASSERT_EQ(m.count(Op::gelu), 1) << print(m.built());
   EXPECT_EQ(m.only(Op::gelu)->attrs<GeluAttrs>().tanh, tanh);
@@ -34,25 +34,24 @@ TEST(RecogniseGelu, InItsSpellings) {
   const Spelling spellings[] = {
       [](Model& m, Value* x) {  // torch's decomposition
         Value* f = erf(m, times(m, x, 1 / std::numbers::sqrt2));
-        return m.binary(Op::mul, times(m, x, 0.5), plus(m, f, 1));
+        return m.add(Op::mul, {times(m, x, 0.5), plus(m, f, 1)});
       },
       [](Model& m, Value* x) {
-        Value* f = erf(m, m.binary(Op::div, x, m.number(std::numbers::sqrt2)));
-        return times(m, m.binary(Op::mul, x, plus(m, f, 1)), 0.5);
+        Value* f = erf(m, m.add(Op::div, {x, m.number(std::numbers::sqrt2)}));
+        return times(m, m.add(Op::mul, {x, plus(m, f, 1)}), 0.5);
       },
       [](Model& m, Value* x) {
-        Value* f = erf(m, m.binary(Op::div, x, m.number(std::numbers::sqrt2)));
-        return m.binary(Op::mul, x, plus(m, times(m, f, 0.5), 0.5));
+        Value* f = erf(m, m.add(Op::div, {x, m.number(std::numbers::sqrt2)}));
+        return m.add(Op::mul, {x, plus(m, times(m, f, 0.5), 0.5)});
       },
       [](Model& m, Value* x) {
         Value* f = erf(m, times(m, x, 0.70710678));
-        return m.binary(Op::div, m.binary(Op::mul, m.binary(Op::add, m.number(1), f), x),
-                        m.number(2));
+        return m.add(Op::div, {m.add(Op::mul, {m.add(Op::add, {m.number(1), f}), x}), m.number(2)});
       },
       [](Model& m, Value* x) {  // multiplied out
         Value* half = times(m, x, 0.5);
         Value* f = erf(m, times(m, x, 1 / std::numbers::sqrt2));
-        return m.binary(Op::add, half, m.binary(Op::mul, half, f));
+        return m.add(Op::add, {half, m.add(Op::mul, {half, f})});
       },
   };
   for (const Spelling spelling : spellings) expect_gelu(spelling, false);
@@ -61,19 +60,19 @@ TEST(RecogniseGelu, InItsSpellings) {
 TEST(RecogniseGelu, TheApproximationInItsSpellings) {
   const Spelling spellings[] = {
       [](Model& m, Value* x) {
-        Value* inner = m.binary(Op::add, x, times(m, cube(m, x), 0.044715));
-        return m.binary(Op::mul, times(m, x, 0.5), plus(m, tanh(m, times(m, inner, kRoot)), 1));
+        Value* inner = m.add(Op::add, {x, times(m, cube(m, x), 0.044715)});
+        return m.add(Op::mul, {times(m, x, 0.5), plus(m, tanh(m, times(m, inner, kRoot)), 1)});
       },
       [](Model& m, Value* x) {
-        Value* inner = plus(m, m.binary(Op::mul, times(m, x, 0.044715), x), 1);
-        Value* f = tanh(m, m.binary(Op::mul, times(m, x, 0.7978845608), inner));
-        return m.binary(Op::mul, times(m, x, 0.5), plus(m, f, 1));
+        Value* inner = plus(m, m.add(Op::mul, {times(m, x, 0.044715), x}), 1);
+        Value* f = tanh(m, m.add(Op::mul, {times(m, x, 0.7978845608), inner}));
+        return m.add(Op::mul, {times(m, x, 0.5), plus(m, f, 1)});
       },
       [](Model& m, Value* x) {
         Value* square = m.add(Op::square, {x});
-        Value* inner = m.binary(Op::add, times(m, x, kRoot),
-                                times(m, m.binary(Op::mul, square, x), kRoot * 0.044715));
-        return times(m, m.binary(Op::mul, x, plus(m, tanh(m, inner), 1)), 0.5);
+        Value* inner = m.add(
+            Op::add, {times(m, x, kRoot), times(m, m.add(Op::mul, {square, x}), kRoot * 0.044715)});
+        return times(m, m.add(Op::mul, {x, plus(m, tanh(m, inner), 1)}), 0.5);
       },
   };
   for (const Spelling spelling : spellings) expect_gelu(spelling, true);
@@ -84,16 +83,16 @@ TEST(RecogniseGelu, NotElsewhere) {
   Value* x = m.input({2, 5});
   const double slope = 1 / std::numbers::sqrt2;
   auto gelu = [&](Value* value, Value* f) {
-    m.output(m.binary(Op::mul, times(m, value, 0.5), plus(m, f, 1)));
+    m.output(m.add(Op::mul, {times(m, value, 0.5), plus(m, f, 1)}));
   };
   gelu(x, erf(m, times(m, x, 0.7)));  // another slope
   gelu(x, erf(m, x));
   gelu(m.input({2, 5}), erf(m, times(m, x, slope)));  // two x
   gelu(m.input({1, 5}), erf(m, times(m, x, slope)));  // which would broadcast
   gelu(x, tanh(m, times(m, x, kRoot)));               // no cube
-  gelu(x, tanh(m, times(m, m.binary(Op::add, x, times(m, cube(m, x), 0.05)), kRoot)));
-  m.output(m.binary(Op::mul, x, plus(m, erf(m, times(m, x, slope)), 1)));  // no half
-  m.output(m.binary(Op::mul, times(m, x, 0.5), plus(m, erf(m, times(m, x, slope)), -1)));
+  gelu(x, tanh(m, times(m, m.add(Op::add, {x, times(m, cube(m, x), 0.05)}), kRoot)));
+  m.output(m.add(Op::mul, {x, plus(m, erf(m, times(m, x, slope)), 1)}));  // no half
+  m.output(m.add(Op::mul, {times(m, x, 0.5), plus(m, erf(m, times(m, x, slope)), -1)}));
   Value* clamped = m.add(Op::mul, {x, m.number(slope)}, BinaryAttrs{{-1, 1}});
   gelu(x, erf(m, clamped));
   Value* shared = erf(m, times(m, x, slope));  // computed anyway

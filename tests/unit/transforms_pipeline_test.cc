@@ -84,7 +84,7 @@ TEST(Pipeline, SymbolicSizes) {
   const Dim batch = Dim::symbol(m.built().add_symbol({"batch", 1, 16}));
   Value* x = m.input({batch, 3, 4, 4});
   x = m.relu(m.batch_norm(m.conv_nchw(x, 4, 3, 1)));
-  x = m.binary(Op::add, x, m.conv_nchw(x, 4));
+  x = m.add(Op::add, {x, m.conv_nchw(x, 4)});
   m.output(m.add(Op::reduce_mean, {x}, AxesAttrs{{2, 3}})).run_all();
   EXPECT_EQ(m.moves(), 1);
 }
@@ -143,7 +143,7 @@ TEST(Validator, ProbesAreIntegersWhereOpsAreExact) {
 TEST(Pipeline, LinearInTheSizeOfTheGraph) {
   Model m;
   Value* x = m.input({1, 2, 2, 2});
-  for (int i = 0; i < 5000; ++i) x = m.binary(Op::add, m.relu(m.conv_nchw(x, 2)), x);
+  for (int i = 0; i < 5000; ++i) x = m.add(Op::add, {m.relu(m.conv_nchw(x, 2)), x});
   m.output(x);
   run_pipeline(m.built());
   EXPECT_EQ(m.count(Op::conv), 5000);

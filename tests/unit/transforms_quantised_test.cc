@@ -83,7 +83,7 @@ TEST(TypeQuantised, AConvWithReluKeepsItsClamp) {
 
 TEST(TypeQuantised, WhatIsAlsoReadAsRealStaysReal) {
   Quantised m;
-  Value* sum = m.binary(Op::add, m.round_trip(m.input({4})), m.round_trip(m.input({4}), 0.1f, 0));
+  Value* sum = m.add(Op::add, {m.round_trip(m.input({4})), m.round_trip(m.input({4}), 0.1f, 0)});
   m.output(m.round_trip(sum)).output(m.add(Op::tanh, {sum}));
   m.type();
   EXPECT_EQ(m.quantised_ops(), 0);
@@ -91,7 +91,7 @@ TEST(TypeQuantised, WhatIsAlsoReadAsRealStaysReal) {
 
 TEST(TypeQuantised, ARealOperandKeepsAnOpReal) {
   Quantised m;
-  m.output(m.round_trip(m.binary(Op::add, m.round_trip(m.input({4})), m.input({4}))));
+  m.output(m.round_trip(m.add(Op::add, {m.round_trip(m.input({4})), m.input({4})})));
   m.type();
   EXPECT_EQ(m.quantised_ops(), 0);
 }
@@ -187,8 +187,8 @@ TEST(FoldConstants, WhatIsComputedFromDequantisedConstants) {
   Value* x = m.input({1, 4});
   Value* integers = m.quantize(m.weights({6, 4}), 0.02f, 3);
   Value* real = m.dequantize(integers);
-  Value* sum = m.binary(Op::add, m.slice(real, 0, 0, 3), m.slice(real, 0, 3, 3));
-  m.output(m.binary(Op::mul, x, sum)).run({"fold_constants"});
+  Value* sum = m.add(Op::add, {m.slice(real, 0, 0, 3), m.slice(real, 0, 3, 3)});
+  m.output(m.add(Op::mul, {x, sum})).run({"fold_constants"});
   EXPECT_EQ(m.work(), 1);
   EXPECT_EQ(m.count(Op::dequantize), 0);
 }

@@ -74,18 +74,18 @@ TEST(PlaceLayouts, ElementwiseOpsBetweenInverses) {
   Model m;
   Value* a = m.from_channels_last(m.input({1, 4, 5, 3}));
   Value* b = m.from_channels_last(m.input({1, 4, 5, 3}));
-  m.output(m.to_channels_last(m.relu(m.binary(Op::add, a, b)))).run({"place_layouts"});
+  m.output(m.to_channels_last(m.relu(m.add(Op::add, {a, b})))).run({"place_layouts"});
   EXPECT_EQ(m.count(Op::relayout), 0);
 }
 
 TEST(PlaceLayouts, ConstantsAndBroadcastOperandsFollow) {
   Model m;
   Value* x = m.from_channels_last(m.input({1, 4, 5, 3}));
-  x = m.binary(Op::mul, x, m.weights({3, 1, 1}));
-  x = m.binary(Op::add, x, m.weights({3, 4, 5}));
-  x = m.binary(Op::mul, m.number(2), x);
-  x = m.binary(Op::mul, x, m.input({1, 3, 1, 1}));  // only its shape changes
-  x = m.binary(Op::sub, m.weights({5}), x);
+  x = m.add(Op::mul, {x, m.weights({3, 1, 1})});
+  x = m.add(Op::add, {x, m.weights({3, 4, 5})});
+  x = m.add(Op::mul, {m.number(2), x});
+  x = m.add(Op::mul, {x, m.input({1, 3, 1, 1})});  // only its shape changes
+  x = m.add(Op::sub, {m.weights({5}), x});
   m.output(m.to_channels_last(x)).run({"place_layouts"});
   EXPECT_EQ(m.moves(), 0);
   for (const Node* node : m.built())
@@ -96,7 +96,7 @@ TEST(PlaceLayouts, MovesTheSmallerOperandWhereTheyDisagree) {
   Model m;
   Value* a = m.from_channels_last(m.input({2, 4, 4, 4}));
   Value* b = m.input({4, 4, 4});
-  m.output(m.to_channels_last(m.binary(Op::add, a, b))).run({"place_layouts"});
+  m.output(m.to_channels_last(m.add(Op::add, {a, b}))).run({"place_layouts"});
   EXPECT_EQ(m.moves(), 1);
   EXPECT_EQ(m.only(Op::relayout)->operand(0), b);
 }
@@ -121,7 +121,7 @@ TEST(PlaceLayouts, DoesNotBreakBroadcastAcrossAMergedAxis) {
   Model m;
   Value* x = m.input({3, 2, 4});
   const Relayout merge = Relayout::from_factors({3, 2, 4}, {3, 2, 4}, {1, 0, 2}, {6, 4});
-  m.output(m.binary(Op::add, m.relayout(x, merge), m.weights({6, 1}))).run_all();
+  m.output(m.add(Op::add, {m.relayout(x, merge), m.weights({6, 1})})).run_all();
   EXPECT_EQ(m.moves(), 1);
 }
 
@@ -214,7 +214,7 @@ TEST(Networks, ResidualBlocks) {
   for (int i = 0; i < 3; ++i) {
     Value* y = m.relu(m.batch_norm(m.conv_nchw(x, 4, 3, 1)));
     y = m.batch_norm(m.conv_nchw(y, 4));
-    x = m.relu(m.binary(Op::add, y, x));
+    x = m.relu(m.add(Op::add, {y, x}));
   }
   x = m.add(Op::reduce_mean, {x}, AxesAttrs{{2, 3}});
   x = m.add(Op::linear, {m.view(x, {1, 4}), m.weights({10, 4}), m.weights({10})}, LinearAttrs{});
@@ -241,7 +241,7 @@ TEST(Networks, SqueezeAndExcite) {
     x = m.add(Op::hardswish, {m.conv_nchw(x, 4)});
     Value* gate = m.add(Op::reduce_mean, {x}, AxesAttrs{{2, 3}});
     gate = m.add(Op::sigmoid, {m.conv_nchw(m.relu(m.conv_nchw(gate, 2)), 4)});
-    x = m.binary(Op::mul, x, gate);
+    x = m.add(Op::mul, {x, gate});
   }
   m.output(x).run_all();
   EXPECT_EQ(m.moves(), 2);

@@ -20,11 +20,21 @@ PoolAttrs pool(int64_t kernel, Bounds bounds = {}) {
 
 TEST(Simplify, DropsWhatDoesNothing) {
   const Make nothing[] = {
-      [](Model& m, Value* x) { return m.binary(Op::mul, x, m.number(1)); },
-      [](Model& m, Value* x) { return m.binary(Op::mul, m.number(1), x); },
-      [](Model& m, Value* x) { return m.binary(Op::div, x, m.number(1)); },
-      [](Model& m, Value* x) { return m.binary(Op::add, m.number(0), x); },
-      [](Model& m, Value* x) { return m.binary(Op::sub, x, m.number(0)); },
+      [](Model& m, Value* x) {
+        return m.add(Op::mul, {x, m.number(1)});
+      },
+      [](Model& m, Value* x) {
+        return m.add(Op::mul, {m.number(1), x});
+      },
+      [](Model& m, Value* x) {
+        return m.add(Op::div, {x, m.number(1)});
+      },
+      [](Model& m, Value* x) {
+        return m.add(Op::add, {m.number(0), x});
+      },
+      [](Model& m, Value* x) {
+        return m.add(Op::sub, {x, m.number(0)});
+      },
       [](Model& m, Value* x) { return m.add(Op::neg, {m.add(Op::neg, {x})}); },
       [](Model& m, Value* x) { return m.add(Op::convert, {x}, ConvertAttrs{DType::f32}); },
       [](Model& m, Value* x) { return m.add(Op::expand, {x}, ShapeAttrs{x->shape()}); },
@@ -58,7 +68,9 @@ TEST(Simplify, Shortens) {
       [](Model& m, Value* x) {
         return m.expand(m.expand(x, {2, 4, 4, 3}), {5, 2, 4, 4, 3});
       },
-      [](Model& m, Value* x) { return m.binary(Op::maximum, m.number(0), x); },
+      [](Model& m, Value* x) {
+        return m.add(Op::maximum, {m.number(0), x});
+      },
       [](Model& m, Value* x) { return m.clamp(m.relu(x), -1, 6); },
       [](Model& m, Value* x) {
         return m.add(Op::max_pool, {x}, pool(1, {0, 6}));
@@ -70,7 +82,7 @@ TEST(Simplify, Shortens) {
         return m.add(Op::reduce_sum, {x}, AxesAttrs{{0, 1}});
       },
       [](Model& m, Value* x) {
-        return m.binary(Op::mul, x, m.expand(m.input({3}), {4, 3}));
+        return m.add(Op::mul, {x, m.expand(m.input({3}), {4, 3})});
       },
       [](Model& m, Value* x) {
         return m.add(Op::prelu, {x, m.expand(m.input({3}), {1, 4, 4, 3})});
@@ -81,15 +93,22 @@ TEST(Simplify, Shortens) {
 
 TEST(Simplify, KeepsWhatDoesSomething) {
   const Make one[] = {
-      [](Model& m, Value* x) { return m.binary(Op::mul, x, m.number(2)); },
-      [](Model& m, Value* x) { return m.binary(Op::div, m.number(1), x); },
-      [](Model& m, Value* x) { return m.binary(Op::sub, m.number(0), x); },
       [](Model& m, Value* x) {
-        return m.binary(Op::mul, x, m.constant(Constant::owned(DType::f32, {2, 1, 1, 1, 1}, [] {
-          Tensor ones({DType::f32, {2, 1, 1, 1, 1}});
-          for (int64_t i = 0; i < 2; ++i) ones.set(i, 1);
-          return std::vector<std::byte>(ones.bytes().begin(), ones.bytes().end());
-        }())));
+        return m.add(Op::mul, {x, m.number(2)});
+      },
+      [](Model& m, Value* x) {
+        return m.add(Op::div, {m.number(1), x});
+      },
+      [](Model& m, Value* x) {
+        return m.add(Op::sub, {m.number(0), x});
+      },
+      [](Model& m, Value* x) {
+        return m.add(Op::mul, {x, m.constant(Constant::owned(DType::f32, {2, 1, 1, 1, 1}, [] {
+                                 Tensor ones({DType::f32, {2, 1, 1, 1, 1}});
+                                 for (int64_t i = 0; i < 2; ++i) ones.set(i, 1);
+                                 return std::vector<std::byte>(ones.bytes().begin(),
+                                                               ones.bytes().end());
+                               }()))});
       },
       [](Model& m, Value* x) { return m.add(Op::flip, {x}, AxesAttrs{{1}}); },
       [](Model& m, Value* x) { return m.add(Op::max_pool, {x}, pool(2)); },

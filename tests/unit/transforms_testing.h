@@ -50,8 +50,8 @@ class Model : public Builder {
     return from_channels_last(conv(to_channels_last(x), outputs, kernel, padding));
   }
   Value* batch_norm(Value* x) {
-    Value* scaled = binary(Op::mul, x, weights({x->shape()[1], 1, 1}));
-    return binary(Op::add, scaled, weights({x->shape()[1], 1, 1}));
+    Value* scaled = add(Op::mul, {x, weights({x->shape()[1], 1, 1})});
+    return add(Op::add, {scaled, weights({x->shape()[1], 1, 1})});
   }
   Value* relu(Value* x) { return clamp(x, 0, std::numeric_limits<double>::infinity()); }
   Model& output(Value* value) {

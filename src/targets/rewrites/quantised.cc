@@ -12,7 +12,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Value* number(const Builder& build, double value) { return build.scalar(DType::f32, value); }
 
-Value* apply(const Builder& build, Op op, Value* a, Value* b) { return build.binary(op, a, b); }
+Value* apply(const Builder& build, Op op, Value* a, Value* b) { return build.add(op, {a, b}); }
 
 /// A table over whole axes as a constant that broadcasts; null for groups.
 template <typename Entry>
@@ -90,7 +90,8 @@ Value* choose_scale(const Builder& build, const Node& node) {
     Value* largest = apply(build, Op::maximum, build.add(Op::neg, {least}), greatest);
     scale = apply(build, Op::div, largest, number(build, steps / 2));
   } else {
-    scale = apply(build, Op::div, apply(build, Op::sub, greatest, least), number(build, steps));
+    Value* range = apply(build, Op::sub, greatest, least);
+    scale = apply(build, Op::div, range, number(build, steps));
   }
   return build.clamp(scale, attrs.eps, kInfinity);
 }

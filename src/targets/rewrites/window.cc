@@ -62,7 +62,7 @@ Value* conv_by_depth(const Builder& build, const Node& node) {
                                     build.view(tap, {window[0], window[2], window[3], window[4]})};
     if (d == 0 && node.operand_count() > 2) operands.push_back(node.operand(2));
     Value* part = build.add(Op::conv, std::move(operands), attrs);
-    sum = sum ? build.binary(Op::add, sum, part) : part;
+    sum = sum ? build.add(Op::add, {sum, part}) : part;
   }
   if (!bounds.unbounded()) sum = build.clamp(sum, bounds.min, bounds.max);
   return build.view(sum, result);

@@ -31,13 +31,13 @@ Value* floored_quotient(const Builder& build, const Node& node) {
   const Formula f(build, node);
   Value* a = node.operand(0);
   Value* b = node.operand(1);
-  Value* q = f.apply(Op::floor, build.binary(Op::div, a, b));
+  Value* q = f.apply(Op::floor, build.add(Op::div, {a, b}));
   Value* size = f.apply(Op::abs, b);
-  Value* rest = f.sub(a, f.mul(q, b));
-  Value* towards_b = f.choose(f.is(Op::less, b, 0.0), f.apply(Op::neg, rest), rest);
-  Value* more = f.choose(f.is(Op::greater_equal, towards_b, size), f.number(1), f.number(0));
-  Value* less = f.choose(f.is(Op::less, towards_b, 0.0), f.number(1), f.number(0));
-  return f.sub(f.add(q, more), less);
+  Value* rest = f.sub({a, f.mul({q, b})});
+  Value* towards_b = f.choose({f.is(Op::less, b, 0.0), f.apply(Op::neg, rest), rest});
+  Value* more = f.choose({f.is(Op::greater_equal, {towards_b, size}), f.number(1), f.number(0)});
+  Value* less = f.choose({f.is(Op::less, towards_b, 0.0), f.number(1), f.number(0)});
+  return f.sub({f.add({q, more}), less});
 }
 
 /// a - b floor(a / b)
@@ -45,15 +45,15 @@ Value* remainder(const Builder& build, const Node& node) {
   const Formula f(build, node);
   Value* a = node.operand(0);
   Value* b = node.operand(1);
-  return f.sub(a, f.mul(b, build.binary(Op::floor_div, a, b)));
+  return f.sub({a, f.mul({b, build.add(Op::floor_div, {a, b})})});
 }
 
 /// |a| mod |b|, with the sign of a.
 Value* remainder_of_magnitudes(const Builder& build, const Node& node) {
   const Formula f(build, node);
   Value* a = node.operand(0);
-  Value* rest = build.binary(Op::remainder, f.apply(Op::abs, a), f.apply(Op::abs, node.operand(1)));
-  return f.choose(f.is(Op::less, a, 0.0), f.apply(Op::neg, rest), rest);
+  Value* rest = build.add(Op::remainder, {f.apply(Op::abs, a), f.apply(Op::abs, node.operand(1))});
+  return f.choose({f.is(Op::less, a, 0.0), f.apply(Op::neg, rest), rest});
 }
 
 std::optional<int64_t> whole_exponent(const Node& node) {
@@ -71,10 +71,10 @@ Value* power(const Builder& build, const Node& node) {
   const bool has_magnitude = x->def() != nullptr && x->def()->is(Op::abs);
   if (!exponent || !is_float(node.result()->dtype()) || has_magnitude) return nullptr;
   const Formula f(build, node);
-  if (*exponent == 2) return f.mul(x, x);
-  Value* magnitude = build.binary(Op::pow, f.apply(Op::abs, x), node.operand(1));
+  if (*exponent == 2) return f.mul({x, x});
+  Value* magnitude = build.add(Op::pow, {f.apply(Op::abs, x), node.operand(1)});
   if (*exponent % 2 == 0) return magnitude;
-  return f.choose(f.is(Op::less, x, 0.0), f.apply(Op::neg, magnitude), magnitude);
+  return f.choose({f.is(Op::less, x, 0.0), f.apply(Op::neg, magnitude), magnitude});
 }
 
 Value* prelu(const Builder& build, const Node& node) {
@@ -109,18 +109,18 @@ Value* round(const Builder& build, const Node& node) {
   const Formula f(build, node);
   Value* below = f.apply(Op::floor, x);
   Value* above = f.plus(below, 1);
-  Value* fraction = f.sub(x, below);
+  Value* fraction = f.sub({x, below});
   Value* half_of_even = f.apply(Op::floor, f.times(below, 0.5));
-  Value* even = f.choose(f.is(Op::equal, f.times(half_of_even, 2), below), below, above);
-  Value* nearest = f.choose(f.is(Op::less, fraction, 0.5), below, above);
-  return f.choose(f.is(Op::equal, fraction, 0.5), even, nearest);
+  Value* even = f.choose({f.is(Op::equal, {f.times(half_of_even, 2), below}), below, above});
+  Value* nearest = f.choose({f.is(Op::less, fraction, 0.5), below, above});
+  return f.choose({f.is(Op::equal, fraction, 0.5), even, nearest});
 }
 
 Value* trunc(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
   if (!is_float(x->dtype())) return x;
   const Formula f(build, node);
-  return f.choose(f.is(Op::less, x, 0.0), f.apply(Op::ceil, x), f.apply(Op::floor, x));
+  return f.choose({f.is(Op::less, x, 0.0), f.apply(Op::ceil, x), f.apply(Op::floor, x)});
 }
 
 /// The floor of an integer.
@@ -129,21 +129,21 @@ Value* whole_number(const Builder&, const Node& node) {
 }
 
 Value* square(const Builder& build, const Node& node) {
-  return build.binary(Op::mul, node.operand(0), node.operand(0));
+  return build.add(Op::mul, {node.operand(0), node.operand(0)});
 }
 
 Value* sign(const Builder& build, const Node& node) {
   const Formula f(build, node);
   Value* x = node.operand(0);
-  Value* not_positive = f.choose(f.is(Op::less, x, 0.0), f.number(-1), f.times(x, 0));
-  return f.choose(f.is(Op::greater, x, 0.0), f.number(1), not_positive);
+  Value* not_positive = f.choose({f.is(Op::less, x, 0.0), f.number(-1), f.times(x, 0)});
+  return f.choose({f.is(Op::greater, x, 0.0), f.number(1), not_positive});
 }
 
 /// x clamp(x + 3, 0, 6) / 6
 Value* hardswish(const Builder& build, const Node& node) {
   const Formula f(build, node);
   Value* x = node.operand(0);
-  return f.mul(x, f.times(build.clamp(f.plus(x, 3), 0, 6), 1.0 / 6));
+  return f.mul({x, f.times(build.clamp(f.plus(x, 3), 0, 6), 1.0 / 6)});
 }
 
 /// x (1 + erf(x / sqrt(2))) / 2
@@ -151,16 +151,16 @@ Value* gelu_erf(const Builder& build, const Node& node) {
   const Formula f(build, node);
   Value* x = node.operand(0);
   Value* erf = f.apply(Op::erf, f.times(x, 1 / std::numbers::sqrt2));
-  return f.mul(f.times(x, 0.5), f.plus(erf, 1));
+  return f.mul({f.times(x, 0.5), f.plus(erf, 1)});
 }
 
 /// The exponential of what is positive may overflow, and is not wanted.
 Value* elu(const Builder& build, const Node& node) {
   const Formula f(build, node);
   Value* x = node.operand(0);
-  Value* e = f.apply(Op::exp, build.binary(Op::minimum, x, f.number(0)));
+  Value* e = f.apply(Op::exp, build.add(Op::minimum, {x, f.number(0)}));
   Value* low = f.times(f.plus(e, -1), node.attrs<AlphaAttrs>().alpha);
-  return f.choose(f.is(Op::greater, x, 0.0), x, low);
+  return f.choose({f.is(Op::greater, x, 0.0), x, low});
 }
 
 /// CLAMP takes floats and narrow integers.
@@ -169,16 +169,16 @@ Value* integer_clamp(const Builder& build, const Node& node) {
   if (!is_integer(x->dtype())) return nullptr;
   const Bounds& bounds = node.attrs<ClampAttrs>().bounds;
   if (bounds.min > std::numeric_limits<int32_t>::min())
-    x = build.binary(Op::maximum, x, build.scalar(x->dtype(), std::ceil(bounds.min)));
+    x = build.add(Op::maximum, {x, build.scalar(x->dtype(), std::ceil(bounds.min))});
   if (bounds.max < std::numeric_limits<int32_t>::max())
-    x = build.binary(Op::minimum, x, build.scalar(x->dtype(), std::floor(bounds.max)));
+    x = build.add(Op::minimum, {x, build.scalar(x->dtype(), std::floor(bounds.max))});
   return x;
 }
 
 Value* convert_by_integers(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
   if (is_float(x->dtype()) && node.result()->dtype() == DType::boolean)
-    return build.binary(Op::not_equal, x, build.scalar(x->dtype(), 0));
+    return build.add(Op::not_equal, {x, build.scalar(x->dtype(), 0)});
   if (x->dtype() == DType::boolean && is_float(node.result()->dtype()))
     return build.convert(build.convert(x, DType::i32), node.result()->dtype());
   return nullptr;
@@ -193,11 +193,11 @@ Value* shift_in_range(const Builder& build, const Node& node) {
   if (is_shift_count(count)) return nullptr;
   Value* most = build.scalar(count->dtype(), kMostShift);
   Value* none = build.scalar(count->dtype(), 0);
-  Value* within = build.binary(Op::minimum, build.binary(Op::maximum, count, none), most);
-  Value* is_within = build.binary(Op::equal, count, within);
-  Value* shifted = build.binary(node.op(), a, within);
-  Value* rest = node.is(Op::left_shift) ? f.number(0) : build.binary(Op::right_shift, a, most);
-  return f.choose(is_within, shifted, rest);
+  Value* within = build.add(Op::minimum, {build.add(Op::maximum, {count, none}), most});
+  Value* is_within = build.add(Op::equal, {count, within});
+  Value* shifted = build.add(node.op(), {a, within});
+  Value* rest = node.is(Op::left_shift) ? f.number(0) : build.add(Op::right_shift, {a, most});
+  return f.choose({is_within, shifted, rest});
 }
 
 /// A constant, or a number that is clamped so.

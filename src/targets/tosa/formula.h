@@ -1,35 +1,46 @@
 // Arithmetic of rules, written as it reads.
 #pragma once
 
+#include <array>
+
 #include "ir/builder.h"
 
 namespace layline::tosa {
 
-/// On the dtype of a node's first operand.
+/// On the dtype of a node's first operand. Operands stand in braces, which keep their order (see
+/// Builder::add).
 class Formula {
  public:
   Formula(const Builder& build, const Node& node)
       : build_(build), dtype_(node.operand(0)->dtype()) {}
 
   Value* number(double value) const { return build_.scalar(dtype_, value); }
-  Value* add(Value* a, Value* b) const { return build_.binary(Op::add, a, b); }
-  Value* sub(Value* a, Value* b) const { return build_.binary(Op::sub, a, b); }
-  Value* mul(Value* a, Value* b) const { return build_.binary(Op::mul, a, b); }
-  Value* times(Value* a, double b) const { return mul(a, number(b)); }
-  Value* plus(Value* a, double b) const { return add(a, number(b)); }
+  Value* add(std::array<Value*, 2> operands) const { return arithmetic(Op::add, operands); }
+  Value* sub(std::array<Value*, 2> operands) const { return arithmetic(Op::sub, operands); }
+  Value* mul(std::array<Value*, 2> operands) const { return arithmetic(Op::mul, operands); }
+  Value* times(Value* a, double b) const { return mul({a, number(b)}); }
+  Value* plus(Value* a, double b) const { return add({a, number(b)}); }
   Value* apply(Op op, Value* x) const { return build_.add(op, {x}); }
-  Value* is(Op comparison, Value* a, Value* b) const { return build_.binary(comparison, a, b); }
-  Value* is(Op comparison, Value* a, double b) const { return is(comparison, a, number(b)); }
-  Value* choose(Value* condition, Value* yes, Value* no) const {
-    return build_.add(Op::where, {condition, yes, no});
+  Value* is(Op comparison, std::array<Value*, 2> operands) const {
+    return arithmetic(comparison, operands);
+  }
+  Value* is(Op comparison, Value* a, double b) const { return is(comparison, {a, number(b)}); }
+  /// The condition, what is taken where it holds, and elsewhere.
+  Value* choose(std::array<Value*, 3> operands) const {
+    return build_.add(Op::where, {operands.begin(), operands.end()});
   }
   /// slope * min(x, 0) + max(x, 0)
   Value* leaky(Value* x, Value* slope) const {
-    return add(build_.binary(Op::maximum, x, number(0)),
-               mul(build_.binary(Op::minimum, x, number(0)), slope));
+    Value* positive = build_.add(Op::maximum, {x, number(0)});
+    Value* negative = build_.add(Op::minimum, {x, number(0)});
+    return add({positive, mul({negative, slope})});
   }
 
  private:
+  Value* arithmetic(Op op, std::array<Value*, 2> operands) const {
+    return build_.add(op, {operands[0], operands[1]});
+  }
+
   const Builder& build_;
   DType dtype_;
 };

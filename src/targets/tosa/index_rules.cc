@@ -1,5 +1,6 @@
 #include "targets/tosa/index_rules.h"
 
+#include <array>
 #include <optional>
 
 #include "ir/tensor.h"
@@ -76,8 +77,8 @@ class Places {
         length_(data_[static_cast<size_t>(last_.there.back())]),
         count_(indices_[static_cast<size_t>(last_.there.back())]),
         rows_(element_count(indices_).value() / count_.value()) {
-    is_here = build.binary(Op::equal, listed(node.operand(1)),
-                           counting(build, node.operand(1)->dtype(), {1, length_, 1}));
+    is_here = build.add(Op::equal, {listed(node.operand(1)),
+                                    counting(build, node.operand(1)->dtype(), {1, length_, 1})});
   }
 
   const Builder& build_;
@@ -111,15 +112,15 @@ class GridSample {
       return pixel({f_.apply(Op::round, at.row), f_.apply(Op::round, at.column)});
     const Points low = {f_.apply(Op::floor, at.row), f_.apply(Op::floor, at.column)};
     const Points high = {f_.plus(low.row, 1), f_.plus(low.column, 1)};
-    const Points part = {f_.sub(at.row, low.row), f_.sub(at.column, low.column)};
-    Value* top = mixed(pixel(low), pixel({low.row, high.column}), part.column);
-    Value* bottom = mixed(pixel({high.row, low.column}), pixel(high), part.column);
-    return mixed(top, bottom, part.row);
+    const Points part = {f_.sub({at.row, low.row}), f_.sub({at.column, low.column})};
+    Value* top = mixed({pixel(low), pixel({low.row, high.column})}, part.column);
+    Value* bottom = mixed({pixel({high.row, low.column}), pixel(high)}, part.column);
+    return mixed({top, bottom}, part.row);
   }
 
  private:
-  Value* mixed(Value* a, Value* b, Value* part) const {
-    return f_.add(f_.mul(f_.sub(f_.number(1), part), a), f_.mul(part, b));
+  Value* mixed(std::array<Value*, 2> pair, Value* part) const {
+    return f_.add({f_.mul({f_.sub({f_.number(1), part}), pair[0]}), f_.mul({part, pair[1]})});
   }
 
   /// Of a coordinate from -1 to 1, along an axis of `size`, as torch computes it.
@@ -138,9 +139,9 @@ class GridSample {
     if (low == high) return f_.times(x, 0);
     const double span = high - low;
     Value* distance = f_.apply(Op::abs, f_.plus(x, -low));
-    Value* way = build_.binary(Op::fmod, distance, f_.number(2 * span));
-    Value* returning = f_.sub(f_.number(high + span), way);
-    return f_.choose(f_.is(Op::less_equal, way, span), f_.plus(way, low), returning);
+    Value* way = build_.add(Op::fmod, {distance, f_.number(2 * span)});
+    Value* returning = f_.sub({f_.number(high + span), way});
+    return f_.choose({f_.is(Op::less_equal, way, span), f_.plus(way, low), returning});
   }
 
   /// For each point, the first pixel of its image among all.
@@ -153,8 +154,8 @@ class GridSample {
   }
 
   Value* is_within(Value* x, int64_t size) const {
-    return f_.is(Op::logical_and, f_.is(Op::greater_equal, x, 0.0),
-                 f_.is(Op::less, x, static_cast<double>(size)));
+    return f_.is(Op::logical_and,
+                 {f_.is(Op::greater_equal, x, 0.0), f_.is(Op::less, x, static_cast<double>(size))});
   }
 
   Value* index(Value* x, int64_t size) const {
@@ -164,16 +165,17 @@ class GridSample {
   /// [points, channels]; 0 outside the image.
   Value* pixel(Points at) const {
     const int64_t height = shape_[1].value(), width = shape_[2].value();
-    Value* rows = build_.binary(Op::mul, index(at.row, height),
-                                build_.scalar(DType::i32, static_cast<double>(width)));
-    Value* in_image = build_.binary(Op::add, rows, index(at.column, width));
-    Value* indices = build_.binary(Op::add, in_image, first_);
+    Value* rows = build_.add(
+        Op::mul, {index(at.row, height), build_.scalar(DType::i32, static_cast<double>(width))});
+    Value* in_image = build_.add(Op::add, {rows, index(at.column, width)});
+    Value* indices = build_.add(Op::add, {in_image, first_});
     Value* pixels = build_.view(image_, {shape_[0] * shape_[1] * shape_[2], shape_[3]});
     Value* found =
         build_.add(Op::gather, {pixels, build_.view(indices, {Dim(points_)})}, AxisAttrs{0});
     if (attrs_.outside != OutsideMode::zeros) return found;
-    Value* within = f_.is(Op::logical_and, is_within(at.row, height), is_within(at.column, width));
-    return f_.choose(within, found, f_.number(0));
+    Value* within =
+        f_.is(Op::logical_and, {is_within(at.row, height), is_within(at.column, width)});
+    return f_.choose({within, found, f_.number(0)});
   }
 
   const Builder& build_;
@@ -207,7 +209,7 @@ Value* scatter_add(const Builder& build, const Node& node) {
   if (!places) return nullptr;
   Value* updates = places->listed(node.operand(2));
   Value* here = build.add(Op::where, {places->is_here, updates, build.scalar(updates->dtype(), 0)});
-  return build.binary(Op::add, node.operand(0), places->spread(sum(build, here, 2)));
+  return build.add(Op::add, {node.operand(0), places->spread(sum(build, here, 2))});
 }
 
 /// How many come before each element: those that are larger, and of its equals those to the left.
@@ -224,22 +226,22 @@ Value* argsort(const Builder& build, const Node& node) {
   Value* numbers = build.permute(x, last.there);
   Value* own = build.view(numbers, {rows, count, 1});
   Value* other = build.view(numbers, {rows, 1, count});
-  Value* larger = build.binary(Op::greater, other, own);
-  Value* equal = build.binary(Op::equal, other, own);
+  Value* larger = build.add(Op::greater, {other, own});
+  Value* equal = build.add(Op::equal, {other, own});
   if (is_float(x->dtype())) {
-    Value* own_nan = build.binary(Op::not_equal, own, own);
-    Value* other_nan = build.binary(Op::not_equal, other, other);
+    Value* own_nan = build.add(Op::not_equal, {own, own});
+    Value* other_nan = build.add(Op::not_equal, {other, other});
     Value* only_other =
-        build.binary(Op::logical_and, other_nan, build.add(Op::logical_not, {own_nan}));
-    larger = build.binary(Op::logical_or, larger, only_other);
-    equal = build.binary(Op::logical_or, equal, build.binary(Op::logical_and, other_nan, own_nan));
+        build.add(Op::logical_and, {other_nan, build.add(Op::logical_not, {own_nan})});
+    larger = build.add(Op::logical_or, {larger, only_other});
+    equal = build.add(Op::logical_or, {equal, build.add(Op::logical_and, {other_nan, own_nan})});
   }
-  Value* is_left = build.binary(Op::less, counting(build, DType::i32, {1, 1, count}),
-                                counting(build, DType::i32, {1, count, 1}));
+  Value* is_left = build.add(Op::less, {counting(build, DType::i32, {1, 1, count}),
+                                        counting(build, DType::i32, {1, count, 1})});
   Value* comes_before =
-      build.binary(Op::logical_or, larger, build.binary(Op::logical_and, equal, is_left));
+      build.add(Op::logical_or, {larger, build.add(Op::logical_and, {equal, is_left})});
   Value* places = sum(build, build.convert(comes_before, DType::i32), 2);
-  Value* is_there = build.binary(Op::equal, places, counting(build, DType::i32, {1, 1, count}));
+  Value* is_there = build.add(Op::equal, {places, counting(build, DType::i32, {1, 1, count})});
   Value* index = build.add(Op::where, {is_there, counting(build, DType::i32, {1, count, 1}),
                                        build.scalar(DType::i32, 0)});
   Shape moved;

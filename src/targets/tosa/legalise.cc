@@ -22,16 +22,16 @@ Value* reduce_mean(const Builder& build, const Node& node) {
   for (int64_t axis : node.attrs<AxesAttrs>().axes)
     count *= static_cast<double>(x->shape()[static_cast<size_t>(axis)].value());
   Value* sum = build.add(Op::reduce_sum, {x}, node.attributes());
-  return build.binary(Op::mul, sum, build.scalar(x->dtype(), 1 / count));
+  return build.add(Op::mul, {sum, build.scalar(x->dtype(), 1 / count)});
 }
 
 /// exp(x - max) / sum: no exponential overflows.
 Value* softmax(const Builder& build, const Node& node) {
   const AxesAttrs axes{{node.attrs<AxisAttrs>().axis}};
   Value* x = node.operand(0);
-  Value* e = build.add(Op::exp, {build.binary(Op::sub, x, build.add(Op::reduce_max, {x}, axes))});
+  Value* e = build.add(Op::exp, {build.add(Op::sub, {x, build.add(Op::reduce_max, {x}, axes)})});
   Value* sum = build.add(Op::reduce_sum, {e}, axes);
-  return build.binary(Op::mul, e, build.add(Op::reciprocal, {sum}));
+  return build.add(Op::mul, {e, build.add(Op::reciprocal, {sum})});
 }
 
 /// Of quantised numbers, sums over a window that ends at each place: a convolution with ones, which
@@ -64,7 +64,7 @@ Value* cumsum(const Builder& build, const Node& node) {
     PadAttrs pad{Ints(x->shape().size(), 0), Ints(x->shape().size(), 0), PadMode::constant, 0};
     pad.low[static_cast<size_t>(axis)] = shift;
     Value* before = build.slice(x, axis, 0, Dim(length.value() - shift));
-    x = build.binary(Op::add, x, build.add(Op::pad, {before}, std::move(pad)));
+    x = build.add(Op::add, {x, build.add(Op::pad, {before}, std::move(pad))});
   }
   return x;
 }

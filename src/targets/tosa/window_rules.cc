@@ -139,7 +139,7 @@ Value* largest_of(const Builder& build, const std::vector<Value*>& values) {
   const QuantisationRef& quantisation = values[0]->type().quantisation;
   Value* most = values[0];
   if (!quantisation) {
-    for (size_t i = 1; i < values.size(); ++i) most = build.binary(Op::maximum, most, values[i]);
+    for (size_t i = 1; i < values.size(); ++i) most = build.add(Op::maximum, {most, values[i]});
     return most;
   }
   std::vector<Value*> rows;
@@ -204,8 +204,7 @@ Value* resized_axis(const Builder& build, Value* x, const ResizeAttrs& attrs, si
   Value* high = build.add(Op::gather, {x, indices(build, second)}, along);
   Value* weight = build.constant(weights);
   if (axis == 1) weight = build.view(weight, {weight->shape()[0], 1});
-  return build.binary(Op::add, low,
-                      build.binary(Op::mul, build.binary(Op::sub, high, low), weight));
+  return build.add(Op::add, {low, build.add(Op::mul, {build.add(Op::sub, {high, low}), weight})});
 }
 
 }  // namespace

@@ -84,17 +84,17 @@ Value* where(const Builder& build, const Node& node) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Value* bound = choice_bound(build, condition, yes->dtype());
   Value* opposite = build.add(Op::neg, {bound});
-  if (is_filled(no, -kInfinity)) return build.binary(Op::minimum, yes, bound);
-  if (is_filled(no, kInfinity)) return build.binary(Op::maximum, yes, opposite);
-  if (is_filled(yes, -kInfinity)) return build.binary(Op::minimum, no, opposite);
-  if (is_filled(yes, kInfinity)) return build.binary(Op::maximum, no, bound);
-  return build.binary(Op::maximum, build.binary(Op::minimum, yes, bound),
-                      build.binary(Op::minimum, no, opposite));
+  if (is_filled(no, -kInfinity)) return build.add(Op::minimum, {yes, bound});
+  if (is_filled(no, kInfinity)) return build.add(Op::maximum, {yes, opposite});
+  if (is_filled(yes, -kInfinity)) return build.add(Op::minimum, {no, opposite});
+  if (is_filled(yes, kInfinity)) return build.add(Op::maximum, {no, bound});
+  return build.add(Op::maximum,
+                   {build.add(Op::minimum, {yes, bound}), build.add(Op::minimum, {no, opposite})});
 }
 
 Value* reciprocal(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
-  return build.binary(Op::div, scalar(build, x, 1), x);
+  return build.add(Op::div, {scalar(build, x, 1), x});
 }
 
 /// Whether ones of this shape may be written into the program, which has no other use for them.
@@ -115,7 +115,7 @@ Value* expand(const Builder& build, const Node& node) {
     Shape ones;
     for (size_t a = 0; a < to.size(); ++a) ones.push_back(from[a] == to[a] ? Dim(1) : to[a]);
     if (!are_few(x->dtype(), ones)) return nullptr;
-    return build.binary(Op::mul, x, build.constant(filled(x->dtype(), ones, 1)));
+    return build.add(Op::mul, {x, build.constant(filled(x->dtype(), ones, 1))});
   }
   // Neighbouring axes of one kind are one axis, so that six are enough.
   Shape operand, ones, result;
@@ -134,7 +134,7 @@ Value* expand(const Builder& build, const Node& node) {
   }
   if (!are_few(x->dtype(), ones)) return nullptr;
   Value* y =
-      build.binary(Op::mul, build.view(x, operand), build.constant(filled(x->dtype(), ones, 1)));
+      build.add(Op::mul, {build.view(x, operand), build.constant(filled(x->dtype(), ones, 1))});
   return build.view(y, to);
 }
 
@@ -221,8 +221,8 @@ Value* reduce_sum(const Builder& build, const Node& node) {
   return reduce(build, node, has_fixed_length, [&](Value* x, const Run& run) {
     if (run.inner.is_one() && run.length.value() <= kMostWeights)
       return weighted_sum(build, x, run.outer, run.length.value(), 1);
-    return build.binary(Op::mul, mean_of_run(build, x, run),
-                        scalar(build, x, static_cast<double>(run.length.value())));
+    return build.add(Op::mul, {mean_of_run(build, x, run),
+                               scalar(build, x, static_cast<double>(run.length.value()))});
   });
 }
 
@@ -285,7 +285,7 @@ Value* linear(const Builder& build, const Node& node) {
   Value* y = build.add(Op::matmul,
                        {build.view(x, {1, rows, inputs}), build.view(weight, {1, outputs, inputs})},
                        MatmulAttrs{true});
-  if (node.operand_count() > 2) y = build.binary(Op::add, y, node.operand(2));
+  if (node.operand_count() > 2) y = build.add(Op::add, {y, node.operand(2)});
   y = build.view(y, node.result()->shape());
   const Bounds& bounds = node.attrs<LinearAttrs>().bounds;
   return bounds.unbounded() ? y : build.clamp(y, bounds.min, bounds.max);

@@ -51,41 +51,41 @@ void clamp(Call& call) {
 void clamp_tensor(Call& call) {
   Value* x = self_as_recorded(call);
   if (Value* min = call.optional_tensor("min"))
-    x = call.binary(Op::maximum, x, call.convert(min, x->dtype()));
+    x = call.add(Op::maximum, {x, call.convert(min, x->dtype())});
   if (Value* max = call.optional_tensor("max"))
-    x = call.binary(Op::minimum, x, call.convert(max, x->dtype()));
+    x = call.add(Op::minimum, {x, call.convert(max, x->dtype())});
   call.result(x);
 }
 
 Value* hardsigmoid(const Builder& build, Value* x) {
-  Value* shifted = build.binary(Op::add, x, build.scalar(x->dtype(), 3));
-  return build.binary(Op::mul, build.clamp(shifted, 0, 6), build.scalar(x->dtype(), 1.0 / 6));
+  Value* shifted = build.add(Op::add, {x, build.scalar(x->dtype(), 3)});
+  return build.add(Op::mul, {build.clamp(shifted, 0, 6), build.scalar(x->dtype(), 1.0 / 6)});
 }
 
 void hardsigmoid(Call& call) { call.result(hardsigmoid(call, call.tensor("self"))); }
 
 void silu(Call& call) {
   Value* x = call.tensor("self");
-  call.result(call.binary(Op::mul, x, call.add(Op::sigmoid, {x})));
+  call.result(call.add(Op::mul, {x, call.add(Op::sigmoid, {x})}));
 }
 
 /// log(1 + exp(x)), written so that exp never overflows: max(x, 0) + log(1 + exp(-|x|)).
 Value* softplus(const Builder& build, Value* x) {
   Value* decay = build.add(Op::exp, {build.add(Op::neg, {build.add(Op::abs, {x})})});
-  Value* log = build.add(Op::log, {build.binary(Op::add, decay, build.scalar(x->dtype(), 1))});
-  return build.binary(Op::add, build.clamp(x, 0, kInfinity), log);
+  Value* log = build.add(Op::log, {build.add(Op::add, {decay, build.scalar(x->dtype(), 1)})});
+  return build.add(Op::add, {build.clamp(x, 0, kInfinity), log});
 }
 
 void softplus(Call& call) {
   Value* x = call.tensor("self");
   const double beta = call.number("beta", 1), threshold = call.number("threshold", 20);
-  Value* scaled = beta == 1 ? x : call.binary(Op::mul, x, call.scalar(x->dtype(), beta));
+  Value* scaled = beta == 1 ? x : call.add(Op::mul, {x, call.scalar(x->dtype(), beta)});
   Value* y = softplus(call, scaled);
-  if (beta != 1) y = call.binary(Op::div, y, call.scalar(x->dtype(), beta));
+  if (beta != 1) y = call.add(Op::div, {y, call.scalar(x->dtype(), beta)});
   // torch switches to the identity above `threshold`; from 20 on the two agree to the last digit.
   constexpr double kAlike = 20;
   if (threshold < kAlike) {
-    Value* above = call.binary(Op::greater, scaled, call.scalar(x->dtype(), threshold));
+    Value* above = call.add(Op::greater, {scaled, call.scalar(x->dtype(), threshold)});
     y = call.add(Op::where, {above, x, y});
   }
   call.result(y);
@@ -93,7 +93,7 @@ void softplus(Call& call) {
 
 void mish(Call& call) {
   Value* x = call.tensor("self");
-  call.result(call.binary(Op::mul, x, call.add(Op::tanh, {softplus(call, x)})));
+  call.result(call.add(Op::mul, {x, call.add(Op::tanh, {softplus(call, x)})}));
 }
 
 void log_sigmoid(Call& call) {
@@ -105,7 +105,7 @@ void elu(Call& call) {
   const double scale = call.number("scale", 1);
   if (call.number("input_scale", 1) != 1) call.fail("input_scale is not supported");
   Value* y = call.add(Op::elu, {call.tensor("self")}, AlphaAttrs{call.number("alpha", 1)});
-  call.result(scale == 1 ? y : call.binary(Op::mul, y, call.scalar(y->dtype(), scale)));
+  call.result(scale == 1 ? y : call.add(Op::mul, {y, call.scalar(y->dtype(), scale)}));
 }
 
 /// max(0, x) + min(0, alpha * (exp(x / alpha) - 1)): an elu in units of alpha.
@@ -113,7 +113,7 @@ void celu(Call& call) {
   Value* x = call.tensor("self");
   const double alpha = call.number("alpha", 1);
   auto times = [&](Value* value, double factor) {
-    return alpha == 1 ? value : call.binary(Op::mul, value, call.scalar(x->dtype(), factor));
+    return alpha == 1 ? value : call.add(Op::mul, {value, call.scalar(x->dtype(), factor)});
   };
   call.result(times(call.add(Op::elu, {times(x, 1 / alpha)}, AlphaAttrs{1}), alpha));
 }
@@ -122,7 +122,7 @@ void selu(Call& call) {
   // Constants of Klambauer et al., Self-Normalizing Neural Networks, as torch has them.
   constexpr double kAlpha = 1.6732632423543772, kScale = 1.0507009873554805;
   Value* y = call.add(Op::elu, {call.tensor("self")}, AlphaAttrs{kAlpha});
-  call.result(call.binary(Op::mul, y, call.scalar(y->dtype(), kScale)));
+  call.result(call.add(Op::mul, {y, call.scalar(y->dtype(), kScale)}));
 }
 
 void leaky_relu(Call& call) {
@@ -156,14 +156,14 @@ void glu(Call& call) {
     call.fail("halves an axis of {} elements", to_string(length));
   const int64_t half = length.value() / 2;
   Value* gate = call.add(Op::sigmoid, {call.slice(x, axis, half, half)});
-  call.result(call.binary(Op::mul, call.slice(x, axis, 0, half), gate));
+  call.result(call.add(Op::mul, {call.slice(x, axis, 0, half), gate}));
 }
 
 /// 0 from -lambd to lambd, x elsewhere.
 void hardshrink(Call& call) {
   Value* x = call.tensor("self");
   Value* bound = call.scalar(x->dtype(), call.number("lambd", 0.5));
-  Value* inside = call.binary(Op::less_equal, call.add(Op::abs, {x}), bound);
+  Value* inside = call.add(Op::less_equal, {call.add(Op::abs, {x}), bound});
   call.result(call.add(Op::where, {inside, call.scalar(x->dtype(), 0), x}));
 }
 
@@ -171,43 +171,43 @@ void hardshrink(Call& call) {
 void softshrink(Call& call) {
   Value* x = call.tensor("self");
   const double bound = call.number("lambd", 0.5);
-  call.result(call.binary(Op::sub, x, call.clamp(x, -bound, bound)));
+  call.result(call.add(Op::sub, {x, call.clamp(x, -bound, bound)}));
 }
 
 void threshold(Call& call) {
   Value* x = call.tensor("self");
   Value* below =
-      call.binary(Op::less_equal, x, call.scalar(x->dtype(), call.number("threshold", 0)));
+      call.add(Op::less_equal, {x, call.scalar(x->dtype(), call.number("threshold", 0))});
   call.result(call.add(Op::where, {below, call.scalar(x->dtype(), call.number("value", 0)), x}));
 }
 
 void scaled_log(Call& call, double factor) {
   Value* log = call.add(Op::log, {self_as_recorded(call)});
-  call.result(call.binary(Op::mul, log, call.scalar(log->dtype(), factor)));
+  call.result(call.add(Op::mul, {log, call.scalar(log->dtype(), factor)}));
 }
 
 void exp2(Call& call) {
   Value* x = self_as_recorded(call);
-  Value* scaled = call.binary(Op::mul, x, call.scalar(x->dtype(), std::numbers::ln2));
+  Value* scaled = call.add(Op::mul, {x, call.scalar(x->dtype(), std::numbers::ln2)});
   call.result(call.add(Op::exp, {scaled}));
 }
 
 void tan(Call& call) {
   Value* x = self_as_recorded(call);
-  call.result(call.binary(Op::div, call.add(Op::sin, {x}), call.add(Op::cos, {x})));
+  call.result(call.add(Op::div, {call.add(Op::sin, {x}), call.add(Op::cos, {x})}));
 }
 
 /// Only NaN differs from itself.
 void isnan(Call& call) {
   Value* x = call.tensor("self");
-  call.result(call.binary(Op::not_equal, x, x));
+  call.result(call.add(Op::not_equal, {x, x}));
 }
 
 void isinf(Call& call) {
   Value* x = call.tensor("self");
   if (!is_float(x->dtype()))
     return call.result(call.expand(call.scalar(DType::boolean, 0), x->shape()));
-  call.result(call.binary(Op::equal, call.add(Op::abs, {x}), call.scalar(x->dtype(), kInfinity)));
+  call.result(call.add(Op::equal, {call.add(Op::abs, {x}), call.scalar(x->dtype(), kInfinity)}));
 }
 
 void softmax(Call& call, Op op) {

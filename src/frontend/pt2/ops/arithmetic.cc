@@ -10,8 +10,8 @@ namespace {
 /// op(self, other) in the dtype that the model records for the result.
 Value* binary(Call& call, Op op, std::string_view left = "self", std::string_view right = "other") {
   const DType dtype = call.recorded().dtype;
-  return call.binary(op, as(call, operand(call, left), dtype),
-                     as(call, operand(call, right), dtype));
+  return call.add(op,
+                  {as(call, operand(call, left), dtype), as(call, operand(call, right), dtype)});
 }
 
 template <Op op>
@@ -20,7 +20,7 @@ void arithmetic(Call& call) {
 }
 
 Value* times(const Call& call, Value* x, double factor) {
-  return factor == 1 ? x : call.binary(Op::mul, x, call.scalar(x->dtype(), factor));
+  return factor == 1 ? x : call.add(Op::mul, {x, call.scalar(x->dtype(), factor)});
 }
 
 /// left + alpha * right, or left - alpha * right.
@@ -28,7 +28,7 @@ void scaled(Call& call, Op op, std::string_view left, std::string_view right) {
   const DType dtype = call.recorded().dtype;
   Value* a = as(call, operand(call, left), dtype);
   Value* b = as(call, operand(call, right), dtype);
-  call.result(call.binary(op, a, times(call, b, call.number("alpha", 1))));
+  call.result(call.add(op, {a, times(call, b, call.number("alpha", 1))}));
 }
 
 void add(Call& call) {
@@ -55,8 +55,8 @@ void div_mode(Call& call) {
   // Towards zero: what is left has the sign of the dividend.
   Value* a = as(call, operand(call, "self"), dtype);
   Value* b = as(call, operand(call, "other"), dtype);
-  Value* divisible = call.binary(Op::sub, a, call.binary(Op::fmod, a, b));
-  call.result(call.binary(Op::floor_div, divisible, b));
+  Value* divisible = call.add(Op::sub, {a, call.add(Op::fmod, {a, b})});
+  call.result(call.add(Op::floor_div, {divisible, b}));
 }
 
 void pow_number(Call& call) {
@@ -68,9 +68,9 @@ void pow_number(Call& call) {
     if (exponent == 0.5) return call.result(call.add(Op::sqrt, {x}));
     if (exponent == -0.5) return call.result(call.add(Op::rsqrt, {x}));
     if (exponent == -1) return call.result(call.add(Op::reciprocal, {x}));
-    if (exponent == 3) return call.result(call.binary(Op::mul, call.add(Op::square, {x}), x));
+    if (exponent == 3) return call.result(call.add(Op::mul, {call.add(Op::square, {x}), x}));
   }
-  call.result(call.binary(Op::pow, x, call.scalar(x->dtype(), exponent)));
+  call.result(call.add(Op::pow, {x, call.scalar(x->dtype(), exponent)}));
 }
 
 void pow(Call& call) { call.result(binary(call, Op::pow, "self", "exponent")); }
@@ -79,13 +79,13 @@ template <Op op>
 void comparison(Call& call) {
   const Operand a = operand(call, "self"), b = operand(call, "other");
   const DType dtype = promote({a, b});
-  call.result(call.binary(op, as(call, a, dtype), as(call, b, dtype)));
+  call.result(call.add(op, {as(call, a, dtype), as(call, b, dtype)}));
 }
 
 template <Op op>
 void logical(Call& call) {
-  call.result(call.binary(op, as(call, operand(call, "self"), DType::boolean),
-                          as(call, operand(call, "other"), DType::boolean)));
+  call.result(call.add(op, {as(call, operand(call, "self"), DType::boolean),
+                            as(call, operand(call, "other"), DType::boolean)}));
 }
 
 void where(Call& call) {
@@ -126,24 +126,24 @@ template <Op op>
 void add_combined(Call& call) {
   const DType dtype = call.recorded().dtype;
   Value* combined = binary(call, op, "tensor1", "tensor2");
-  call.result(call.binary(Op::add, call.convert(call.tensor("self"), dtype),
-                          times(call, combined, call.number("value", 1))));
+  call.result(call.add(Op::add, {call.convert(call.tensor("self"), dtype),
+                                 times(call, combined, call.number("value", 1))}));
 }
 
 /// From self towards end; from the nearer of the two, so that each is met exactly.
 void lerp(Call& call) {
   Value* start = call.tensor("self");
   Value* end = call.tensor("end");
-  Value* way = call.binary(Op::sub, end, start);
+  Value* way = call.add(Op::sub, {end, start});
   const double weight = call.number("weight", 0);
-  call.result(weight < 0.5 ? call.binary(Op::add, start, times(call, way, weight))
-                           : call.binary(Op::sub, end, times(call, way, 1 - weight)));
+  call.result(weight < 0.5 ? call.add(Op::add, {start, times(call, way, weight)})
+                           : call.add(Op::sub, {end, times(call, way, 1 - weight)}));
 }
 
 void lerp_tensor(Call& call) {
   Value* start = call.tensor("self");
-  Value* way = call.binary(Op::sub, call.tensor("end"), start);
-  call.result(call.binary(Op::add, start, call.binary(Op::mul, way, call.tensor("weight"))));
+  Value* way = call.add(Op::sub, {call.tensor("end"), start});
+  call.result(call.add(Op::add, {start, call.add(Op::mul, {way, call.tensor("weight")})}));
 }
 
 constexpr OpRule kRules[] = {

@@ -42,8 +42,8 @@ Mask given(const Call& call, Value* mask, DType dtype) {
     mask = call.convert(mask, dtype);
     if (is_always_finite(mask)) return {mask, nullptr};
     Value* hidden = call.scalar(dtype, -std::numeric_limits<double>::infinity());
-    visible = call.binary(Op::greater, mask, hidden);
-    addend = call.binary(Op::maximum, mask, least);
+    visible = call.add(Op::greater, {mask, hidden});
+    addend = call.add(Op::maximum, {mask, least});
   }
   const AxesAttrs keys{{mask->type().rank() - 1}};
   return {addend, call.convert(call.add(Op::reduce_any, {visible}, keys), dtype)};
@@ -90,11 +90,11 @@ void attention(Call& call) {
       if (*operand != nullptr) *operand = grouped(call, *operand, groups);
   }
   const double scale = call.number("scale", 1 / std::sqrt(static_cast<double>(width.value())));
-  query = call.binary(Op::mul, query, call.scalar(dtype, scale));
+  query = call.add(Op::mul, {query, call.scalar(dtype, scale)});
   Value* scores = call.add(Op::matmul, {query, key}, MatmulAttrs{true});
-  if (mask.addend != nullptr) scores = call.binary(Op::add, scores, mask.addend);
+  if (mask.addend != nullptr) scores = call.add(Op::add, {scores, mask.addend});
   Value* weights = call.add(Op::softmax, {scores}, AxisAttrs{scores->type().rank() - 1});
-  if (mask.keep != nullptr) weights = call.binary(Op::mul, weights, mask.keep);
+  if (mask.keep != nullptr) weights = call.add(Op::mul, {weights, mask.keep});
   call.result(
       call.view(call.add(Op::matmul, {weights, value}, MatmulAttrs{}), call.recorded().shape));
 }

@@ -19,25 +19,25 @@ Value* number(const Call& call, const Value* like, double value) {
 
 void times(Call& call, double factor) {
   Value* x = self(call);
-  call.result(call.binary(Op::mul, x, number(call, x, factor)));
+  call.result(call.add(Op::mul, {x, number(call, x, factor)}));
 }
 
 void frac(Call& call) {
   Value* x = self(call);
-  call.result(call.binary(Op::sub, x, call.add(Op::trunc, {x})));
+  call.result(call.add(Op::sub, {x, call.add(Op::trunc, {x})}));
 }
 
 void erfc(Call& call) {
   Value* x = self(call);
-  call.result(call.binary(Op::sub, number(call, x, 1), call.add(Op::erf, {x})));
+  call.result(call.add(Op::sub, {number(call, x, 1), call.add(Op::erf, {x})}));
 }
 
 /// sin(pi x) / (pi x), and 1 at 0.
 void sinc(Call& call) {
   Value* x = self(call);
-  Value* angle = call.binary(Op::mul, x, number(call, x, std::numbers::pi));
-  Value* quotient = call.binary(Op::div, call.add(Op::sin, {angle}), angle);
-  Value* at_zero = call.binary(Op::equal, x, number(call, x, 0));
+  Value* angle = call.add(Op::mul, {x, number(call, x, std::numbers::pi)});
+  Value* quotient = call.add(Op::div, {call.add(Op::sin, {angle}), angle});
+  Value* at_zero = call.add(Op::equal, {x, number(call, x, 0)});
   call.result(call.add(Op::where, {at_zero, number(call, x, 1), quotient}));
 }
 
@@ -48,37 +48,38 @@ void logit(Call& call) {
     const double eps = call.number("eps", 0);
     x = call.clamp(x, eps, 1 - eps);
   }
-  Value* odds = call.binary(Op::div, x, call.binary(Op::sub, number(call, x, 1), x));
+  Value* odds = call.add(Op::div, {x, call.add(Op::sub, {number(call, x, 1), x})});
   call.result(call.add(Op::log, {odds}));
 }
 
 void everywhere(Call& call, bool truth) {
-  call.result(call.expand(call.scalar(DType::boolean, truth), call.tensor("self")->shape()));
+  const Shape shape = call.tensor("self")->shape();
+  call.result(call.expand(call.scalar(DType::boolean, truth), shape));
 }
 
 /// x - x is 0 for numbers and NaN for all else.
 void isfinite(Call& call) {
   Value* x = call.tensor("self");
   if (!is_float(x->dtype())) return everywhere(call, true);
-  call.result(call.binary(Op::equal, call.binary(Op::sub, x, x), number(call, x, 0)));
+  call.result(call.add(Op::equal, {call.add(Op::sub, {x, x}), number(call, x, 0)}));
 }
 
 void is_equal_to(Call& call, double what) {
   Value* x = call.tensor("self");
   if (!is_float(x->dtype())) return everywhere(call, false);
-  call.result(call.binary(Op::equal, x, number(call, x, what)));
+  call.result(call.add(Op::equal, {x, number(call, x, what)}));
 }
 
 /// Negative zero counts, so the sign is looked for where 1 / x is.
 void signbit(Call& call) {
   Value* x = call.tensor("self");
   Value* zero = number(call, x, 0);
-  Value* negative = call.binary(Op::less, x, zero);
+  Value* negative = call.add(Op::less, {x, zero});
   if (!is_float(x->dtype())) return call.result(negative);
   Value* inverse = call.add(Op::reciprocal, {x});
-  Value* negative_zero = call.binary(Op::logical_and, call.binary(Op::equal, x, zero),
-                                     call.binary(Op::less, inverse, zero));
-  call.result(call.binary(Op::logical_or, negative, negative_zero));
+  Value* negative_zero = call.add(
+      Op::logical_and, {call.add(Op::equal, {x, zero}), call.add(Op::less, {inverse, zero})});
+  call.result(call.add(Op::logical_or, {negative, negative_zero}));
 }
 
 double largest(DType dtype) {
@@ -101,9 +102,9 @@ void nan_to_num(Call& call) {
   auto replaced = [&](Value* where, double by) {
     x = call.add(Op::where, {where, number(call, x, by), x});
   };
-  replaced(call.binary(Op::not_equal, x, x), call.number("nan", 0));
-  replaced(call.binary(Op::equal, x, number(call, x, kInfinity)), call.number("posinf", most));
-  replaced(call.binary(Op::equal, x, number(call, x, -kInfinity)), call.number("neginf", -most));
+  replaced(call.add(Op::not_equal, {x, x}), call.number("nan", 0));
+  replaced(call.add(Op::equal, {x, number(call, x, kInfinity)}), call.number("posinf", most));
+  replaced(call.add(Op::equal, {x, number(call, x, -kInfinity)}), call.number("neginf", -most));
   call.result(x);
 }
 
@@ -111,9 +112,9 @@ void round_decimals(Call& call) {
   Value* x = self(call);
   const double unit = std::pow(10.0, std::abs(static_cast<double>(call.integer("decimals", 0))));
   const bool fractions = call.integer("decimals", 0) > 0;
-  Value* scaled = call.binary(fractions ? Op::mul : Op::div, x, number(call, x, unit));
+  Value* scaled = call.add(fractions ? Op::mul : Op::div, {x, number(call, x, unit)});
   Value* rounded = call.add(Op::round, {scaled});
-  call.result(call.binary(fractions ? Op::div : Op::mul, rounded, number(call, x, unit)));
+  call.result(call.add(fractions ? Op::div : Op::mul, {rounded, number(call, x, unit)}));
 }
 
 void positive(Call& call) { call.result(call.tensor("self")); }
@@ -139,16 +140,16 @@ Pair pair(Call& call) {
 
 void atan2(Call& call) {
   const auto [y, x] = pair(call);
-  call.result(call.binary(Op::atan2, y, x));
+  call.result(call.add(Op::atan2, {y, x}));
 }
 
 /// The extremum, or the other operand where one is NaN.
 void number_extremum(Call& call, Op op) {
   const auto [a, b] = pair(call);
-  Value* y = call.binary(op, a, b);
+  Value* y = call.add(op, {a, b});
   if (is_float(a->dtype())) {
-    y = call.add(Op::where, {call.binary(Op::not_equal, a, a), b, y});
-    y = call.add(Op::where, {call.binary(Op::not_equal, b, b), a, y});
+    y = call.add(Op::where, {call.add(Op::not_equal, {a, a}), b, y});
+    y = call.add(Op::where, {call.add(Op::not_equal, {b, b}), a, y});
   }
   call.result(y);
 }
@@ -156,45 +157,45 @@ void number_extremum(Call& call, Op op) {
 void hypot(Call& call) {
   const auto [a, b] = pair(call);
   call.result(call.add(
-      Op::sqrt, {call.binary(Op::add, call.add(Op::square, {a}), call.add(Op::square, {b}))}));
+      Op::sqrt, {call.add(Op::add, {call.add(Op::square, {a}), call.add(Op::square, {b})})}));
 }
 
 /// max + log(1 + exp(-|a - b|)), in units of log(base).
 void logaddexp(Call& call, double unit) {
   const auto [a, b] = pair(call);
-  Value* distance = call.add(Op::abs, {call.binary(Op::sub, a, b)});
-  Value* decay = call.add(Op::exp, {call.binary(Op::mul, distance, number(call, a, -unit))});
-  Value* rest = call.binary(Op::mul, call.add(Op::log1p, {decay}), number(call, a, 1 / unit));
-  call.result(call.binary(Op::add, call.binary(Op::maximum, a, b), rest));
+  Value* distance = call.add(Op::abs, {call.add(Op::sub, {a, b})});
+  Value* decay = call.add(Op::exp, {call.add(Op::mul, {distance, number(call, a, -unit)})});
+  Value* rest = call.add(Op::mul, {call.add(Op::log1p, {decay}), number(call, a, 1 / unit)});
+  call.result(call.add(Op::add, {call.add(Op::maximum, {a, b}), rest}));
 }
 
 /// x log(y), and 0 where x is 0 and y a number.
 void xlogy(Call& call) {
   const auto [x, y] = pair(call);
-  Value* product = call.binary(Op::mul, x, call.add(Op::log, {y}));
-  Value* zero = call.binary(Op::logical_and, call.binary(Op::equal, x, number(call, x, 0)),
-                            call.binary(Op::equal, y, y));
+  Value* product = call.add(Op::mul, {x, call.add(Op::log, {y})});
+  Value* zero = call.add(
+      Op::logical_and, {call.add(Op::equal, {x, number(call, x, 0)}), call.add(Op::equal, {y, y})});
   call.result(call.add(Op::where, {zero, number(call, x, 0), product}));
 }
 
 void ldexp(Call& call) {
   const auto [x, exponent] = pair(call);
-  call.result(call.binary(Op::mul, x, call.binary(Op::pow, number(call, x, 2), exponent)));
+  call.result(call.add(Op::mul, {x, call.add(Op::pow, {number(call, x, 2), exponent})}));
 }
 
 /// |a| with the sign of b; a negative zero counts as positive.
 void copysign(Call& call) {
   const auto [a, b] = pair(call);
   Value* magnitude = call.add(Op::abs, {a});
-  Value* negative = call.binary(Op::less, b, number(call, b, 0));
+  Value* negative = call.add(Op::less, {b, number(call, b, 0)});
   call.result(call.add(Op::where, {negative, call.add(Op::neg, {magnitude}), magnitude}));
 }
 
 void heaviside(Call& call) {
   Value* x = call.tensor("self");
   Value* zero = number(call, x, 0);
-  Value* step = call.convert(call.binary(Op::greater, x, zero), x->dtype());
-  call.result(call.add(Op::where, {call.binary(Op::equal, x, zero), call.tensor("values"), step}));
+  Value* step = call.convert(call.add(Op::greater, {x, zero}), x->dtype());
+  call.result(call.add(Op::where, {call.add(Op::equal, {x, zero}), call.tensor("values"), step}));
 }
 
 /// |a - b| <= atol + rtol * |b|, or equal, as infinities are.
@@ -203,17 +204,17 @@ void isclose(Call& call) {
   const DType dtype = promote({left, right});
   Value* a = as(call, left, dtype);
   Value* b = as(call, right, dtype);
-  Value* equal = call.binary(Op::equal, a, b);
+  Value* equal = call.add(Op::equal, {a, b});
   if (!is_float(dtype)) call.fail("is supported on floats only");
   if (call.flag("equal_nan", false)) call.fail("equal_nan=True is not supported");
-  Value* bound = call.binary(
+  Value* bound = call.add(
       Op::add,
-      call.binary(Op::mul, call.add(Op::abs, {b}), number(call, b, call.number("rtol", 1e-5))),
-      number(call, b, call.number("atol", 1e-8)));
-  Value* distance = call.add(Op::abs, {call.binary(Op::sub, a, b)});
-  Value* finite = call.binary(Op::less, distance, number(call, b, kInfinity));
-  Value* near = call.binary(Op::logical_and, call.binary(Op::less_equal, distance, bound), finite);
-  call.result(call.binary(Op::logical_or, equal, near));
+      {call.add(Op::mul, {call.add(Op::abs, {b}), number(call, b, call.number("rtol", 1e-5))}),
+       number(call, b, call.number("atol", 1e-8))});
+  Value* distance = call.add(Op::abs, {call.add(Op::sub, {a, b})});
+  Value* finite = call.add(Op::less, {distance, number(call, b, kInfinity)});
+  Value* near = call.add(Op::logical_and, {call.add(Op::less_equal, {distance, bound}), finite});
+  call.result(call.add(Op::logical_or, {equal, near}));
 }
 
 template <Op op>
@@ -227,13 +228,13 @@ void unary(Call& call) {
 template <Op integers, Op booleans>
 void bitwise(Call& call) {
   const auto [a, b] = pair(call);
-  call.result(call.binary(a->dtype() == DType::boolean ? booleans : integers, a, b));
+  call.result(call.add(a->dtype() == DType::boolean ? booleans : integers, {a, b}));
 }
 
 template <Op op>
 void shift(Call& call) {
   const auto [a, b] = pair(call);
-  call.result(call.binary(op, a, b));
+  call.result(call.add(op, {a, b}));
 }
 
 /// ~x = x ^ -1.
@@ -243,7 +244,7 @@ void bitwise_not(Call& call) {
   const bool is_unsigned = x->dtype() == DType::u8 || x->dtype() == DType::u16;
   const double ones =
       is_unsigned ? std::pow(2.0, 8.0 * static_cast<double>(byte_size(x->dtype()))) - 1 : -1;
-  call.result(call.binary(Op::bitwise_xor, x, number(call, x, ones)));
+  call.result(call.add(Op::bitwise_xor, {x, number(call, x, ones)}));
 }
 
 constexpr OpRule kRules[] = {

@@ -47,9 +47,8 @@ void gather(Call& call) {
 /// An index from -length to -1 counts from the end. Constant indices fold to constants.
 Value* counted_from_start(const Call& call, Value* index, int64_t length) {
   index = call.convert(index, DType::i64);
-  Value* negative = call.binary(Op::less, index, call.scalar(DType::i64, 0));
-  Value* wrapped =
-      call.binary(Op::add, index, call.scalar(DType::i64, static_cast<double>(length)));
+  Value* negative = call.add(Op::less, {index, call.scalar(DType::i64, 0)});
+  Value* wrapped = call.add(Op::add, {index, call.scalar(DType::i64, static_cast<double>(length))});
   return call.add(Op::where, {negative, wrapped, index});
 }
 
@@ -142,7 +141,7 @@ Flattened flattened(Call& call, Value* x) {
     Value* index = counted_from_start(call, indexed.indices[i], axis_length);
     if (position != nullptr) {
       Value* scale = call.scalar(DType::i64, static_cast<double>(axis_length));
-      index = call.binary(Op::add, call.binary(Op::mul, position, scale), index);
+      index = call.add(Op::add, {call.add(Op::mul, {position, scale}), index});
     }
     position = index;
     length *= axis_length;
@@ -172,7 +171,7 @@ Value* with_element(const Call& call, Value* x, int64_t axis, Value* index, Valu
   index = call.view(counted_from_start(call, index, length.value()), {1});
   Shape along(x->shape().size() - static_cast<size_t>(axis), Dim(1));
   along[0] = length;
-  Value* hit = call.view(call.binary(Op::equal, numbers, index), std::move(along));
+  Value* hit = call.view(call.add(Op::equal, {numbers, index}), std::move(along));
   return call.add(Op::where, {hit, part, x});
 }
 
@@ -201,7 +200,7 @@ bool put_under_mask(Call& call, Value* x, bool accumulate) {
   if (!element_count(values->shape()).is_one() || given[0]->shape().size() > x->shape().size())
     return false;
   values = call.view(values, {});
-  if (accumulate) values = call.binary(Op::add, x, values);
+  if (accumulate) values = call.add(Op::add, {x, values});
   Shape mask = given[0]->shape();
   mask.resize(x->shape().size(), Dim(1));
   call.result(call.add(Op::where, {call.view(given[0], mask), values, x}));

@@ -139,7 +139,7 @@ void diff(Call& call) {
   const Op subtract = dtype == DType::boolean ? Op::logical_xor : Op::sub;
   for (int64_t i = 1; i <= std::min(call.integer("n", 1), length); ++i) {
     const int64_t left = length - i;
-    x = call.binary(subtract, call.slice(x, axis, 1, left), call.slice(x, axis, 0, left));
+    x = call.add(subtract, {call.slice(x, axis, 1, left), call.slice(x, axis, 0, left)});
   }
   call.result(x);
 }
@@ -152,7 +152,7 @@ Value* slice_from_end(Call& call, Value* x, int64_t axis, int64_t back, int64_t 
   Value* last = call.add(Op::reduce_max, {numbers}, AxesAttrs{{0}});
   Value* offsets =
       call.arange({DType::i64, {size}}, static_cast<double>(1 - back), static_cast<double>(step));
-  return call.add(Op::gather, {x, call.binary(Op::add, last, offsets)}, AxisAttrs{axis});
+  return call.add(Op::gather, {x, call.add(Op::add, {last, offsets})}, AxisAttrs{axis});
 }
 
 void slice(Call& call) {

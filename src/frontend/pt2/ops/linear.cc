@@ -33,10 +33,10 @@ void add_product(Call& call, std::string_view left, std::string_view right) {
   Value* b = call.tensor(right);
   const double alpha = call.number("alpha", 1), beta = call.number("beta", 1);
   auto times = [&](Value* x, double factor) {
-    return factor == 1 ? x : call.binary(Op::mul, x, call.scalar(x->dtype(), factor));
+    return factor == 1 ? x : call.add(Op::mul, {x, call.scalar(x->dtype(), factor)});
   };
   Value* y = times(call.add(Op::matmul, {a, b}, MatmulAttrs{}), alpha);
-  call.result(beta == 0 ? y : call.binary(Op::add, y, times(self, beta)));
+  call.result(beta == 0 ? y : call.add(Op::add, {y, times(self, beta)}));
 }
 
 constexpr OpRule kRules[] = {

@@ -25,17 +25,17 @@ Value* batch_norm(Call& call) {
     call.fail("is in training mode or keeps no statistics; call model.eval() before the export");
   const DType dtype = variance->dtype();
   Value* scale = call.add(
-      Op::rsqrt, {call.binary(Op::add, variance, call.scalar(dtype, call.number("eps", 1e-5)))});
+      Op::rsqrt, {call.add(Op::add, {variance, call.scalar(dtype, call.number("eps", 1e-5))})});
   if (Value* weight = call.optional_tensor("weight"))
-    scale = call.binary(Op::mul, call.convert(weight, dtype), scale);
-  Value* shift = call.add(Op::neg, {call.binary(Op::mul, mean, scale)});
+    scale = call.add(Op::mul, {call.convert(weight, dtype), scale});
+  Value* shift = call.add(Op::neg, {call.add(Op::mul, {mean, scale})});
   if (Value* bias = call.optional_tensor("bias"))
-    shift = call.binary(Op::add, call.convert(bias, dtype), shift);
+    shift = call.add(Op::add, {call.convert(bias, dtype), shift});
   // Channels are axis 1; statistics are broadcast over the axes behind it.
   Shape per_channel(x->shape().size() - 1, Dim(1));
   per_channel[0] = scale->shape()[0];
-  Value* scaled = call.binary(Op::mul, x, call.view(call.convert(scale, x->dtype()), per_channel));
-  return call.binary(Op::add, scaled, call.view(call.convert(shift, x->dtype()), per_channel));
+  Value* scaled = call.add(Op::mul, {x, call.view(call.convert(scale, x->dtype()), per_channel)});
+  return call.add(Op::add, {scaled, call.view(call.convert(shift, x->dtype()), per_channel)});
 }
 
 Ints axes_from(int64_t first, int64_t rank) {
@@ -52,9 +52,8 @@ Value* normalize(const Call& call, Value* x, Ints axes, bool center = true) {
 /// y * weight + bias, where the model has them; both broadcast to y once they have `shape`.
 Value* affine(const Call& call, Value* y, const Shape& shape) {
   auto parameter = [&](Value* value) { return call.view(call.convert(value, y->dtype()), shape); };
-  if (Value* weight = call.optional_tensor("weight"))
-    y = call.binary(Op::mul, y, parameter(weight));
-  if (Value* bias = call.optional_tensor("bias")) y = call.binary(Op::add, y, parameter(bias));
+  if (Value* weight = call.optional_tensor("weight")) y = call.add(Op::mul, {y, parameter(weight)});
+  if (Value* bias = call.optional_tensor("bias")) y = call.add(Op::add, {y, parameter(bias)});
   return y;
 }
 
@@ -138,8 +137,8 @@ void weight_norm(Call& call) {
   Ints axes = axes_from(0, rank);
   if (call.integer("dim", 0) != -1) axes.erase(axes.begin() + call.axis("dim", 0, rank));
   Value* power = call.add(Op::reduce_sum, {call.add(Op::square, {direction})}, AxesAttrs{axes});
-  Value* length = call.binary(Op::div, call.tensor("g"), call.add(Op::sqrt, {power}));
-  call.result(call.binary(Op::mul, direction, length));
+  Value* length = call.add(Op::div, {call.tensor("g"), call.add(Op::sqrt, {power})});
+  call.result(call.add(Op::mul, {direction, length}));
 }
 
 /// Without statistics in the model, as when weights are standardised, those of the batch itself.

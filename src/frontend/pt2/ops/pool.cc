@@ -124,7 +124,7 @@ void avg_pool(Call& call, size_t spatial) {
   if (fixed_divisor) {
     const auto divisor = static_cast<double>(call.integer("divisor_override"));
     if (divisor == 0) call.fail("divisor_override is zero");
-    y = call.binary(Op::mul, y, call.scalar(y->dtype(), elements / divisor));
+    y = call.add(Op::mul, {y, call.scalar(y->dtype(), elements / divisor)});
   }
   finish(call, given, y);
 }

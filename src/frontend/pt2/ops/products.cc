@@ -14,7 +14,7 @@ Value* matmul(const Call& call, Value* a, Value* b) {
 }
 
 Value* times(const Call& call, Value* x, double factor) {
-  return factor == 1 ? x : call.binary(Op::mul, x, call.scalar(x->dtype(), factor));
+  return factor == 1 ? x : call.add(Op::mul, {x, call.scalar(x->dtype(), factor)});
 }
 
 /// beta * self + alpha * product.
@@ -22,20 +22,21 @@ void add_product(Call& call, Value* product) {
   product = times(call, product, call.number("alpha", 1));
   const double beta = call.number("beta", 1);
   if (beta == 0) return call.result(product);
-  call.result(call.binary(Op::add, times(call, call.tensor("self"), beta), product));
+  call.result(call.add(Op::add, {times(call, call.tensor("self"), beta), product}));
 }
 
 Value* as_column(const Call& call, Value* x) { return call.view(x, {x->shape()[0], 1}); }
 Value* as_row(const Call& call, Value* x) { return call.view(x, {1, x->shape()[0]}); }
 
 void addmv(Call& call) {
-  Value* y = matmul(call, call.tensor("mat"), as_column(call, call.tensor("vec")));
+  Value* matrix = call.tensor("mat");
+  Value* y = matmul(call, matrix, as_column(call, call.tensor("vec")));
   add_product(call, call.view(y, call.recorded().shape));
 }
 
 void addr(Call& call) {
-  add_product(call, call.binary(Op::mul, as_column(call, call.tensor("vec1")),
-                                as_row(call, call.tensor("vec2"))));
+  add_product(call, call.add(Op::mul, {as_column(call, call.tensor("vec1")),
+                                       as_row(call, call.tensor("vec2"))}));
 }
 
 /// The sum of the products of all batches: rows of one longer product.
@@ -44,14 +45,15 @@ void addbmm(Call& call) {
   Value* a = call.permute(call.tensor("batch1"), kRowsFirst);
   Value* b = call.tensor("batch2");
   const Dim inner = b->shape()[0] * b->shape()[1];
-  add_product(call, matmul(call, call.view(a, {a->shape()[0], inner}),
-                           call.view(b, {inner, b->shape()[2]})));
+  a = call.view(a, {a->shape()[0], inner});
+  b = call.view(b, {inner, b->shape()[2]});
+  add_product(call, matmul(call, a, b));
 }
 
 void outer(Call& call) {
   const DType dtype = call.recorded().dtype;
-  call.result(call.binary(Op::mul, as_column(call, call.convert(call.tensor("self"), dtype)),
-                          as_row(call, call.convert(call.tensor("vec2"), dtype))));
+  call.result(call.add(Op::mul, {as_column(call, call.convert(call.tensor("self"), dtype)),
+                                 as_row(call, call.convert(call.tensor("vec2"), dtype))}));
 }
 
 /// Contracts axes of one tensor with axes of another.
@@ -83,7 +85,9 @@ void tensordot(Call& call) {
   const Dim inner = product(to.first(right.size()));
   const Dim columns = product(to.subspan(right.size()));
   if (product(from.last(left.size())) != inner) call.fail("contracts axes of different lengths");
-  Value* y = matmul(call, call.view(a, {rows, inner}), call.view(b, {inner, columns}));
+  a = call.view(a, {rows, inner});
+  b = call.view(b, {inner, columns});
+  Value* y = matmul(call, a, b);
   call.result(call.view(y, call.recorded().shape));
 }
 
@@ -100,7 +104,7 @@ void kron(Call& call) {
     return call.view(x, shape);
   };
   call.result(
-      call.view(call.binary(Op::mul, spread(a, true), spread(b, false)), call.recorded().shape));
+      call.view(call.add(Op::mul, {spread(a, true), spread(b, false)}), call.recorded().shape));
 }
 
 void cross_product(Call& call) {
@@ -119,8 +123,8 @@ void cross_product(Call& call) {
   auto turned = [&](Value* x, int64_t by) {
     return call.add(Op::roll, {x}, RollAttrs{{axis}, {by}});
   };
-  call.result(call.binary(Op::sub, call.binary(Op::mul, turned(a, -1), turned(b, 1)),
-                          call.binary(Op::mul, turned(a, 1), turned(b, -1))));
+  call.result(call.add(Op::sub, {call.add(Op::mul, {turned(a, -1), turned(b, 1)}),
+                                 call.add(Op::mul, {turned(a, 1), turned(b, -1)})}));
 }
 
 Value* sum(const Call& call, Value* x, int64_t axis) {
@@ -142,8 +146,8 @@ void cosine_similarity(Call& call) {
     Value* length = call.add(Op::sqrt, {sum(call, call.add(Op::square, {x}), axis)});
     return call.clamp(length, eps, std::numeric_limits<double>::infinity());
   };
-  Value* product = sum(call, call.binary(Op::mul, a, b), axis);
-  Value* y = call.binary(Op::div, product, call.binary(Op::mul, norm(a), norm(b)));
+  Value* product = sum(call, call.add(Op::mul, {a, b}), axis);
+  Value* y = call.add(Op::div, {product, call.add(Op::mul, {norm(a), norm(b)})});
   call.result(call.view(y, call.recorded().shape));
 }
 
@@ -155,15 +159,15 @@ Value* length(const Call& call, Value* x, double p) {
   if (p == 1) return sum(call, magnitude, axis);
   if (std::isinf(p)) return call.add(Op::reduce_max, {magnitude}, AxesAttrs{{axis}});
   if (p <= 0) call.fail("has the norm {}", p);
-  Value* powers = call.binary(Op::pow, magnitude, call.scalar(x->dtype(), p));
-  return call.binary(Op::pow, sum(call, powers, axis), call.scalar(x->dtype(), 1 / p));
+  Value* powers = call.add(Op::pow, {magnitude, call.scalar(x->dtype(), p)});
+  return call.add(Op::pow, {sum(call, powers, axis), call.scalar(x->dtype(), 1 / p)});
 }
 
 /// torch adds eps to every difference.
 void pairwise_distance(Call& call) {
-  Value* difference = call.binary(Op::sub, call.tensor("x1"), call.tensor("x2"));
+  Value* difference = call.add(Op::sub, {call.tensor("x1"), call.tensor("x2")});
   difference =
-      call.binary(Op::add, difference, call.scalar(difference->dtype(), call.number("eps", 1e-6)));
+      call.add(Op::add, {difference, call.scalar(difference->dtype(), call.number("eps", 1e-6))});
   call.result(call.view(length(call, difference, call.number("p", 2)), call.recorded().shape));
 }
 
@@ -175,7 +179,7 @@ void cdist(Call& call) {
     return call.view(x, shape);
   };
   Value* difference =
-      call.binary(Op::sub, with_axis(call.tensor("x1"), 1), with_axis(call.tensor("x2"), 2));
+      call.add(Op::sub, {with_axis(call.tensor("x1"), 1), with_axis(call.tensor("x2"), 2)});
   call.result(call.view(length(call, difference, call.number("p", 2)), call.recorded().shape));
 }
 
@@ -192,7 +196,7 @@ void bilinear(Call& call) {
   Value* y = call.view(matmul(call, call.view(a, {rows, left}), matrix), {rows, outputs, right});
   y = matmul(call, y, call.view(b, {rows, right, 1}));
   y = call.view(y, call.recorded().shape);
-  if (Value* bias = call.optional_tensor("bias")) y = call.binary(Op::add, y, bias);
+  if (Value* bias = call.optional_tensor("bias")) y = call.add(Op::add, {y, bias});
   call.result(y);
 }
 

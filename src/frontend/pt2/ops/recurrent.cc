@@ -52,14 +52,14 @@ struct Kind {
 
 State lstm_step(const Call& call, Value* from_input, const State& before, const Weights& weights) {
   Value* gates =
-      call.binary(Op::add, from_input, linear(call, before.hidden, weights.hidden, nullptr));
+      call.add(Op::add, {from_input, linear(call, before.hidden, weights.hidden, nullptr)});
   Value* input = sigmoid(call, gate(call, gates, 0, 4));
   Value* forget = sigmoid(call, gate(call, gates, 1, 4));
   Value* update = tanh(call, gate(call, gates, 2, 4));
   Value* output = sigmoid(call, gate(call, gates, 3, 4));
-  Value* cell = call.binary(Op::add, call.binary(Op::mul, forget, before.cell),
-                            call.binary(Op::mul, input, update));
-  Value* hidden = call.binary(Op::mul, output, tanh(call, cell));
+  Value* cell = call.add(
+      Op::add, {call.add(Op::mul, {forget, before.cell}), call.add(Op::mul, {input, update})});
+  Value* hidden = call.add(Op::mul, {output, tanh(call, cell)});
   if (weights.projection != nullptr) hidden = linear(call, hidden, weights.projection, nullptr);
   return {hidden, cell};
 }
@@ -68,20 +68,19 @@ State lstm_step(const Call& call, Value* from_input, const State& before, const 
 State gru_step(const Call& call, Value* from_input, const State& before, const Weights& weights) {
   Value* from_hidden = linear(call, before.hidden, weights.hidden, weights.hidden_bias);
   auto sum = [&](int64_t index) {
-    return call.binary(Op::add, gate(call, from_input, index, 3),
-                       gate(call, from_hidden, index, 3));
+    return call.add(Op::add, {gate(call, from_input, index, 3), gate(call, from_hidden, index, 3)});
   };
   Value* reset = sigmoid(call, sum(0));
   Value* keep = sigmoid(call, sum(1));
   Value* update =
-      tanh(call, call.binary(Op::add, gate(call, from_input, 2, 3),
-                             call.binary(Op::mul, reset, gate(call, from_hidden, 2, 3))));
-  Value* difference = call.binary(Op::sub, before.hidden, update);
-  return {call.binary(Op::add, update, call.binary(Op::mul, keep, difference)), nullptr};
+      tanh(call, call.add(Op::add, {gate(call, from_input, 2, 3),
+                                    call.add(Op::mul, {reset, gate(call, from_hidden, 2, 3)})}));
+  Value* difference = call.add(Op::sub, {before.hidden, update});
+  return {call.add(Op::add, {update, call.add(Op::mul, {keep, difference})}), nullptr};
 }
 
 Value* rnn_sum(const Call& call, Value* from_input, const State& before, const Weights& weights) {
-  return call.binary(Op::add, from_input, linear(call, before.hidden, weights.hidden, nullptr));
+  return call.add(Op::add, {from_input, linear(call, before.hidden, weights.hidden, nullptr)});
 }
 
 State rnn_tanh_step(const Call& call, Value* from_input, const State& before,
@@ -103,7 +102,7 @@ constexpr Kind kRnnRelu = {false, false, rnn_relu_step};
 Value* input_part(const Call& call, const Kind& kind, Value* x, const Weights& weights) {
   Value* bias = weights.input_bias;
   if (bias != nullptr && !kind.separate_biases)
-    bias = call.binary(Op::add, bias, weights.hidden_bias);
+    bias = call.add(Op::add, {bias, weights.hidden_bias});
   return linear(call, x, weights.input, bias);
 }
 

@@ -42,7 +42,7 @@ void place_of_extremum(Call& call) {
 }
 
 Value* times(const Call& call, Value* x, double factor) {
-  return factor == 1 ? x : call.binary(Op::mul, x, call.scalar(x->dtype(), factor));
+  return factor == 1 ? x : call.add(Op::mul, {x, call.scalar(x->dtype(), factor)});
 }
 
 /// The mean and, about it, the sum of squares divided by the count less `correction`.
@@ -60,7 +60,7 @@ Moments moments(Call& call) {
   for (int64_t axis : axes.axes)
     if (correction != 0) count *= static_cast<double>(call.static_length(x, axis));
   Value* mean = call.add(Op::reduce_mean, {x}, axes);
-  Value* squares = call.add(Op::square, {call.binary(Op::sub, x, mean)});
+  Value* squares = call.add(Op::square, {call.add(Op::sub, {x, mean})});
   Value* variance = call.add(Op::reduce_mean, {squares}, axes);
   return {mean,
           times(call, variance, correction == 0 ? 1 : count / std::max(0.0, count - correction))};
@@ -97,12 +97,12 @@ void vector_norm(Call& call, std::string_view order) {
   } else if (std::isinf(p)) {
     y = call.add(p > 0 ? Op::reduce_max : Op::reduce_min, {magnitude}, axes);
   } else if (p == 0) {
-    Value* nonzero = call.binary(Op::not_equal, x, call.scalar(x->dtype(), 0));
+    Value* nonzero = call.add(Op::not_equal, {x, call.scalar(x->dtype(), 0)});
     y = call.add(Op::reduce_sum, {call.convert(nonzero, x->dtype())}, axes);
   } else {
-    Value* powers = call.binary(Op::pow, magnitude, call.scalar(x->dtype(), p));
-    y = call.binary(Op::pow, call.add(Op::reduce_sum, {powers}, axes),
-                    call.scalar(x->dtype(), 1 / p));
+    Value* powers = call.add(Op::pow, {magnitude, call.scalar(x->dtype(), p)});
+    y = call.add(Op::pow,
+                 {call.add(Op::reduce_sum, {powers}, axes), call.scalar(x->dtype(), 1 / p)});
   }
   call.result(call.view(y, call.recorded().shape));
 }
@@ -121,10 +121,10 @@ void logsumexp(Call& call) {
   const AxesAttrs axes{call.axes("dim", x->type().rank())};
   Value* most = call.add(Op::reduce_max, {x}, axes);
   Value* is_infinite =
-      call.binary(Op::equal, call.add(Op::abs, {most}), call.scalar(x->dtype(), kInfinity));
+      call.add(Op::equal, {call.add(Op::abs, {most}), call.scalar(x->dtype(), kInfinity)});
   most = call.add(Op::where, {is_infinite, call.scalar(x->dtype(), 0), most});
-  Value* sum = call.add(Op::reduce_sum, {call.add(Op::exp, {call.binary(Op::sub, x, most)})}, axes);
-  Value* y = call.binary(Op::add, call.add(Op::log, {sum}), most);
+  Value* sum = call.add(Op::reduce_sum, {call.add(Op::exp, {call.add(Op::sub, {x, most})})}, axes);
+  Value* y = call.add(Op::add, {call.add(Op::log, {sum}), most});
   call.result(call.view(y, call.recorded().shape));
 }
 
@@ -133,12 +133,12 @@ void sum_of_numbers(Call& call, bool mean) {
   Value* x = call.convert(call.tensor("self"), call.recorded().dtype);
   const AxesAttrs axes{call.axes("dim", x->type().rank())};
   if (is_float(x->dtype())) {
-    Value* is_number = call.binary(Op::equal, x, x);
+    Value* is_number = call.add(Op::equal, {x, x});
     x = call.add(Op::where, {is_number, x, call.scalar(x->dtype(), 0)});
     Value* sum = call.add(Op::reduce_sum, {x}, axes);
     Value* count = call.add(Op::reduce_sum, {call.convert(is_number, x->dtype())}, axes);
     return call.result(
-        call.view(mean ? call.binary(Op::div, sum, count) : sum, call.recorded().shape));
+        call.view(mean ? call.add(Op::div, {sum, count}) : sum, call.recorded().shape));
   }
   call.result(call.view(call.add(Op::reduce_sum, {x}, axes), call.recorded().shape));
 }
@@ -161,7 +161,7 @@ void cumprod(Call& call) {
     pad.low[static_cast<size_t>(axis)] = step;
     Value* behind =
         call.add(Op::pad, {call.slice(x, axis, 0, length.value() - step)}, std::move(pad));
-    x = call.binary(Op::mul, x, behind);
+    x = call.add(Op::mul, {x, behind});
   }
   call.result(x);
 }

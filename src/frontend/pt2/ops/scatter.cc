@@ -65,7 +65,7 @@ void index_add(Call& call) {
   const int64_t axis = call.axis("dim", 0, x->type().rank());
   Value* source = call.convert(call.tensor("source"), x->dtype());
   const double alpha = call.number("alpha", 1);
-  if (alpha != 1) source = call.binary(Op::mul, source, call.scalar(x->dtype(), alpha));
+  if (alpha != 1) source = call.add(Op::mul, {source, call.scalar(x->dtype(), alpha)});
   Value* index = spread_index(call, call.tensor("index"), axis, source->shape());
   call.result(call.add(Op::scatter_add, {x, index, source}, AxisAttrs{axis}));
 }
@@ -93,7 +93,7 @@ void one_hot(Call& call) {
   Value* x = call.convert(call.tensor("self"), DType::i64);
   Shape last = x->shape();
   last.push_back(1);
-  call.result(call.convert(call.binary(Op::equal, call.view(x, last), numbers), DType::i64));
+  call.result(call.convert(call.add(Op::equal, {call.view(x, last), numbers}), DType::i64));
 }
 
 /// From the flattened tensor.

@@ -164,7 +164,7 @@ void col2im(Call& call) {
       const int64_t tall = image[0] + 2 * p.padding[0], wide = image[1] + 2 * p.padding[1];
       tap = spread(call, tap, 2, i * p.dilation[0], p.stride[0], tall);
       tap = spread(call, tap, 3, j * p.dilation[1], p.stride[1], wide);
-      sum = sum == nullptr ? tap : call.binary(Op::add, sum, tap);
+      sum = sum == nullptr ? tap : call.add(Op::add, {sum, tap});
     }
   sum = call.slice(call.slice(sum, 2, p.padding[0], image[0]), 3, p.padding[1], image[1]);
   call.result(call.view(sum, call.recorded().shape));
