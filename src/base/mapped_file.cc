@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -21,9 +23,29 @@ struct Descriptor {
   }
 };
 
+/// Maps pages, in steps after which it can be stopped. Only advice: kernels before 5.14 do not know
+/// it, and where the file was cut short there is nothing to map.
+void map_pages(const std::stop_token& stop, std::byte* data, size_t size) {
+  constexpr size_t kStep = size_t{4} << 20;
+  for (size_t done = 0; done < size && !stop.stop_requested(); done += kStep)
+    if (::madvise(data + done, std::min(kStep, size - done), MADV_POPULATE_READ) != 0) return;
+}
+
 }  // namespace
 
-std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
+std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) { return map(path); }
+
+std::shared_ptr<const MappedFile> MappedFile::open_ahead(const std::string& path) {
+  constexpr size_t kLeast = size_t{1} << 20;  // worth a thread
+  const std::shared_ptr<MappedFile> file = map(path);
+  try {
+    if (file->size_ >= kLeast) file->ahead_ = std::jthread(map_pages, file->data_, file->size_);
+  } catch (const std::system_error&) {  // no more threads are allowed
+  }
+  return file;
+}
+
+std::shared_ptr<MappedFile> MappedFile::map(const std::string& path) {
   // Non-blocking, so that a FIFO is refused below instead of waiting for a writer.
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.value < 0) throw UserError("cannot open '{}': {}", path, std::strerror(errno));
@@ -38,13 +60,15 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
   if (data == MAP_FAILED) throw UserError("cannot map '{}': {}", path, std::strerror(errno));
   // Only advice: start reading ahead, since nearly every byte is used once.
   ::madvise(data, size, MADV_WILLNEED);
-  return std::shared_ptr<const MappedFile>(
-      new MappedFile(path, static_cast<const std::byte*>(data), size));
+  return std::shared_ptr<MappedFile>(new MappedFile(path, static_cast<std::byte*>(data), size));
 }
 
-MappedFile::MappedFile(std::string path, const std::byte* data, size_t size)
+MappedFile::MappedFile(std::string path, std::byte* data, size_t size)
     : path_(std::move(path)), data_(data), size_(size) {}
 
-MappedFile::~MappedFile() { ::munmap(const_cast<std::byte*>(data_), size_); }
+MappedFile::~MappedFile() {
+  ahead_ = {};  // has ended
+  ::munmap(data_, size_);
+}
 
 }  // namespace layline

@@ -65,6 +65,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
 
 OutputFile::~OutputFile() {
   if (descriptor_ < 0) return;
+  blocks_.finish();
   ::close(descriptor_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
@@ -88,7 +89,7 @@ void OutputFile::write(std::span<const std::byte> bytes) {
     } else {
       size = std::min(size, kBlock - buffer_.size());
       buffer_.insert(buffer_.end(), bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size));
-      if (buffer_.size() == kBlock) flush();
+      if (buffer_.size() == kBlock) check(blocks_.write(descriptor_, buffer_));
     }
     bytes = bytes.subspan(size);
   }
@@ -141,14 +142,12 @@ void OutputFile::flush() {
 }
 
 void OutputFile::write_through(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      fail(errno);
-    }
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
+  check(blocks_.finish());
+  check(write_all(descriptor_, bytes));
+}
+
+void OutputFile::check(int error) const {
+  if (error != 0) fail(error);
 }
 
 void OutputFile::fail(int error) const {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/block_writer.h"
+
 namespace layline {
 
 class OutputFile {
@@ -37,6 +39,7 @@ class OutputFile {
 
  private:
   void flush();
+  void check(int error) const;
   void name_temporary();
   void write_through(std::span<const std::byte> bytes);
   [[noreturn]] void fail(int error) const;
@@ -46,6 +49,7 @@ class OutputFile {
   int descriptor_ = -1;
   uint64_t position_ = 0;
   std::vector<std::byte> buffer_;
+  BlockWriter blocks_;  // what was written before the buffer
 };
 
 }  // namespace layline

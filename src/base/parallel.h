@@ -41,4 +41,15 @@ void in_parallel(size_t count, const Work& work) {
   if (thrown) std::rethrow_exception(thrown);
 }
 
+/// Calls work(begin, end) for pieces that make up 0 to count, on all cores. `bytes` is how many are
+/// read for one: pieces are large enough for the time that a thread takes to start. Where they
+/// begin depends on nothing else.
+template <typename Work>
+void in_parallel_pieces(size_t count, size_t bytes, const Work& work) {
+  constexpr size_t kPieceBytes = size_t{1} << 20;
+  const size_t size = std::max<size_t>(1, kPieceBytes / std::max<size_t>(1, bytes));
+  in_parallel((count + size - 1) / size,
+              [&](size_t i) { work(i * size, std::min(count, (i + 1) * size)); });
+}
+
 }  // namespace layline

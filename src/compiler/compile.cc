@@ -36,7 +36,7 @@ bool moves_data(const Node& node) {
 }
 
 LoadedModel import_model(const std::string& path) {
-  const auto file = MappedFile::open(path);
+  const auto file = MappedFile::open_ahead(path);
   const std::string_view bytes(reinterpret_cast<const char*>(file->bytes().data()),
                                file->bytes().size());
   LoadedModel model;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "ir/computed_block.h"
 #include "ir/tensor.h"
 
 namespace layline {
@@ -104,26 +105,33 @@ bool keeps_rows(const Relayout& relayout, Dim rows) {
 
 }  // namespace
 
-Constant::Constant(DType dtype, Relayout pending, std::span<const std::byte> stored,
-                   std::shared_ptr<const void> keep_alive)
-    : dtype_(dtype),
-      pending_(std::move(pending)),
-      stored_(stored),
-      keep_alive_(std::move(keep_alive)) {
-  LAYLINE_ASSERT(stored_.size() == layline::byte_count({dtype_, shape()}),
-                 "a constant of {} bytes is not {}", stored_.size(),
-                 to_string(TensorType{dtype_, shape()}));
+Constant::Constant(DType dtype, Shape shape, size_t byte_count)
+    : dtype_(dtype), pending_(Relayout::identity(std::move(shape))), byte_count_(byte_count) {
+  LAYLINE_ASSERT(byte_count_ == layline::byte_count({dtype_, pending_.target()}),
+                 "a constant of {} bytes is not {}", byte_count_,
+                 to_string(TensorType{dtype_, pending_.target()}));
 }
 
 Constant Constant::view(DType dtype, Shape shape, std::span<const std::byte> stored,
                         std::shared_ptr<const void> keep_alive) {
-  return Constant(dtype, Relayout::identity(std::move(shape)), stored, std::move(keep_alive));
+  Constant result(dtype, std::move(shape), stored.size());
+  result.stored_ = stored;
+  result.keep_alive_ = std::move(keep_alive);
+  return result;
 }
 
 Constant Constant::owned(DType dtype, Shape shape, std::vector<std::byte> bytes) {
   auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   const std::span<const std::byte> stored = *owner;
-  return Constant(dtype, Relayout::identity(std::move(shape)), stored, std::move(owner));
+  return view(dtype, std::move(shape), stored, std::move(owner));
+}
+
+Constant Constant::computed(DType dtype, Shape shape, std::shared_ptr<ComputedBlock> block,
+                            size_t part) {
+  Constant result(dtype, std::move(shape), block->part(part).size);
+  result.block_ = std::move(block);
+  result.part_ = part;
+  return result;
 }
 
 Constant Constant::of(const Tensor& tensor) {
@@ -166,7 +174,7 @@ Constant Constant::scaled_rows(std::span<const float> factors) const {
   Constant result = same_rows ? *this : owned(dtype_, shape(), bytes());
   // And they are its leading axis, as row_factors() says, whatever other view it was stored in.
   const Shape stored = result.pending_.source();
-  if (!stored_.empty() && (stored.empty() || stored[0] != shape()[0])) {
+  if (byte_count_ != 0 && (stored.empty() || stored[0] != shape()[0])) {
     const Shape rows = {shape()[0], *divide(element_count(shape()), shape()[0])};
     const auto composed = Relayout::view(rows, stored).then(result.pending_);
     LAYLINE_ASSERT(composed, "a view before {} is one relayout", to_string(result.pending_));
@@ -198,8 +206,54 @@ Constant Constant::scaled_columns(std::span<const float> factors) const {
   return result;
 }
 
+Constant Constant::rows(size_t begin, size_t end) const {
+  const auto count = static_cast<size_t>(shape()[0].value());
+  LAYLINE_ASSERT(begin <= end && end <= count, "rows {} to {} of {}", begin, end, count);
+  const size_t row = byte_count_ / std::max<size_t>(1, count);
+  const auto some = [&](Bytes all) { return all.subspan(begin * row, (end - begin) * row); };
+  Shape some_shape = shape();
+  some_shape[0] = Dim(static_cast<int64_t>(end - begin));
+  // What is pending applies to what is stored, so the rows must be rows there too.
+  const bool same_rows = !block_ && begin * row < end * row && keeps_rows(pending_, shape()[0]) &&
+                         (!row_factors_ || row_factors_->size() == count) &&
+                         (!column_factors_ || row / sizeof(float) % column_factors_->size() == 0);
+  if (!same_rows) {
+    const auto all = std::make_shared<const std::vector<std::byte>>(bytes());
+    return view(dtype_, std::move(some_shape), some(*all), all);
+  }
+  Constant result = view(dtype_, some_shape, some(stored_), keep_alive_);
+  if (!pending_.is_view()) {
+    const int64_t digits = pending_.factors()[0].value() / shape()[0].value();
+    result.pending_ = leading_part(pending_, static_cast<int64_t>(end - begin) * digits)
+                          .with_target(std::move(some_shape));
+  }
+  if (row_factors_) {
+    const auto factors = row_factors().subspan(begin, end - begin);
+    result.row_factors_ =
+        std::make_shared<const std::vector<float>>(factors.begin(), factors.end());
+  }
+  result.column_factors_ = column_factors_;
+  return result;
+}
+
+Constant Constant::loaded() const {
+  if (!block_) return *this;
+  Constant result = *this;
+  ComputedBlock::Bytes part = block_->read(part_);
+  result.stored_ = part.bytes;
+  result.keep_alive_ = std::move(part.keep_alive);
+  result.block_ = nullptr;
+  return result;
+}
+
+Bytes Constant::stored() const {
+  LAYLINE_ASSERT(!block_, "the bytes of a constant are not computed yet");
+  return stored_;
+}
+
 void Constant::stream(const std::function<void(Bytes)>& write) const {
-  if (stored_.empty()) return;
+  if (byte_count_ == 0) return;
+  if (block_) return loaded().stream(write);
   const bool moves = !pending_.is_view();
   const bool scales = row_factors_ || column_factors_;
   if (!moves && !scales) return write(stored_);
@@ -242,7 +296,7 @@ void Constant::stream(const std::function<void(Bytes)>& write) const {
 }
 
 void Constant::materialise(std::span<std::byte> out) const {
-  LAYLINE_ASSERT(out.size() == stored_.size(), "materialising {} bytes into {}", stored_.size(),
+  LAYLINE_ASSERT(out.size() == byte_count_, "materialising {} bytes into {}", byte_count_,
                  out.size());
   stream([&out](Bytes piece) {
     std::memcpy(out.data(), piece.data(), piece.size());
@@ -251,7 +305,7 @@ void Constant::materialise(std::span<std::byte> out) const {
 }
 
 std::vector<std::byte> Constant::bytes() const {
-  std::vector<std::byte> out(stored_.size());
+  std::vector<std::byte> out(byte_count_);
   materialise(out);
   return out;
 }
@@ -266,15 +320,18 @@ bool same_factors(const Constant& a, const Constant& b) {
 }  // namespace
 
 bool Constant::operator==(const Constant& other) const {
-  return dtype_ == other.dtype_ && pending_ == other.pending_ && same_factors(*this, other) &&
-         equal(stored_, other.stored_);
+  if (dtype_ != other.dtype_ || pending_ != other.pending_ || !same_factors(*this, other))
+    return false;
+  return (block_ && block_ == other.block_ && part_ == other.part_) ||
+         equal(loaded().stored_, other.loaded().stored_);
 }
 
 bool Constant::same_bytes(const Constant& other) const {
-  if (stored_.size() != other.stored_.size()) return false;
+  if (byte_count_ != other.byte_count_) return false;
   const bool same_work = pending_.moves_like(other.pending_) &&
                          byte_size(dtype_) == byte_size(other.dtype_) && same_factors(*this, other);
-  return same_work ? equal(stored_, other.stored_) : equal(bytes(), other.bytes());
+  return same_work ? equal(loaded().stored_, other.loaded().stored_)
+                   : equal(bytes(), other.bytes());
 }
 
 size_t Constant::sample_hash() const {
@@ -282,23 +339,24 @@ size_t Constant::sample_hash() const {
   // nothing moves them, otherwise the materialised ends. Movement keeps the first and the last
   // element in place, so one element from each end serves all cases alike.
   const size_t element = byte_size(dtype_);
-  if (stored_.size() <= kSampleBytes) {
+  if (byte_count_ <= kSampleBytes) {
     const auto all = bytes();
     return std::hash<std::string_view>{}({reinterpret_cast<const char*>(all.data()), all.size()});
   }
-  auto end = [&](size_t offset, float row_factor, float column_factor) {
+  auto end = [&](const std::byte* stored, float row_factor, float column_factor) {
     std::array<std::byte, 8> sample{};
     const std::span<std::byte> value = std::span(sample).first(element);
-    std::memcpy(value.data(), &stored_[offset], element);
+    std::memcpy(value.data(), stored, element);
     if (row_factors_) scale(value, row_factor, value.data());
     if (column_factors_) scale(value, column_factor, value.data());
     return std::hash<std::string_view>{}({reinterpret_cast<const char*>(value.data()), element});
   };
   const auto first = [](std::span<const float> list) { return list.empty() ? 1 : list.front(); };
   const auto last = [](std::span<const float> list) { return list.empty() ? 1 : list.back(); };
-  const size_t front = end(0, first(row_factors()), first(column_factors()));
-  const size_t back = end(stored_.size() - element, last(row_factors()), last(column_factors()));
-  return front * 31 + back + stored_.size();
+  const std::byte* begin = block_ ? block_->part(part_).first.data() : stored_.data();
+  const std::byte* back = block_ ? block_->part(part_).last.data() : &stored_.last(element)[0];
+  return end(begin, first(row_factors()), first(column_factors())) * 31 +
+         end(back, last(row_factors()), last(column_factors())) + byte_count_;
 }
 
 }  // namespace layline

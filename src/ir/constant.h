@@ -14,6 +14,7 @@
 
 namespace layline {
 
+class ComputedBlock;
 class Tensor;
 
 class Constant {
@@ -22,6 +23,9 @@ class Constant {
   static Constant view(DType dtype, Shape shape, std::span<const std::byte> stored,
                        std::shared_ptr<const void> keep_alive);
   static Constant owned(DType dtype, Shape shape, std::vector<std::byte> bytes);
+  /// Bytes that are computed whenever they are read.
+  static Constant computed(DType dtype, Shape shape, std::shared_ptr<ComputedBlock> block,
+                           size_t part);
   /// A copy of the tensor's numbers.
   static Constant of(const Tensor& tensor);
   /// A rank-0 constant.
@@ -29,7 +33,7 @@ class Constant {
 
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return pending_.target(); }
-  size_t byte_count() const { return stored_.size(); }
+  size_t byte_count() const { return byte_count_; }
 
   /// The same constant after `relayout`, whose source is shape(). Composes with what is pending
   /// where one relayout can do both, otherwise materialises first.
@@ -39,6 +43,10 @@ class Constant {
   /// The f32 constant whose elements at j along the last axis of shape() are multiplied by
   /// factors[j].
   Constant scaled_columns(std::span<const float> factors) const;
+
+  /// What stands at begin to end along the leading axis of shape(), without a copy where it is
+  /// stored so.
+  Constant rows(size_t begin, size_t end) const;
 
   /// Gives the constant, row-major over shape(), to `write` as consecutive pieces: in one, straight
   /// from where it is stored, if nothing is pending.
@@ -52,7 +60,10 @@ class Constant {
   /// Equal for constants with equal bytes; reads only a sample of large ones.
   size_t sample_hash() const;
 
-  std::span<const std::byte> stored() const { return stored_; }
+  /// The same constant with its stored bytes in memory, where they were to be computed.
+  Constant loaded() const;
+  /// Of a constant that is loaded.
+  std::span<const std::byte> stored() const;
   const Relayout& pending() const { return pending_; }
   /// Empty, or one factor for each row of the stored data's leading axis.
   std::span<const float> row_factors() const;
@@ -63,13 +74,15 @@ class Constant {
   bool operator==(const Constant& other) const;
 
  private:
-  Constant(DType dtype, Relayout pending, std::span<const std::byte> stored,
-           std::shared_ptr<const void> keep_alive);
+  Constant(DType dtype, Shape shape, size_t byte_count);
 
   DType dtype_;
   Relayout pending_;  // from the stored shape to shape()
-  std::span<const std::byte> stored_;
+  size_t byte_count_;
+  std::span<const std::byte> stored_;  // empty while the bytes have yet to be computed
   std::shared_ptr<const void> keep_alive_;
+  std::shared_ptr<ComputedBlock> block_;  // null for bytes that are there
+  size_t part_ = 0;
   // Applied before pending_, the rows' first.
   std::shared_ptr<const std::vector<float>> row_factors_;
   std::shared_ptr<const std::vector<float>> column_factors_;

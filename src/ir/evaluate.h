@@ -13,8 +13,9 @@ namespace layline {
 /// The outputs of the graph that are not fixed, writes among them. `inputs` has one tensor for each
 /// input that is not fixed, states among them, in order, of the value's shape (that is, after its
 /// dim_order); they give the symbols of the graph their values. Throws UserError, naming the node,
-/// for data that an op does not take. `observe` is shown the result of every node, in order.
-using Observer = std::function<void(const Node& node, const Tensor& result)>;
+/// for data that an op does not take. `observe` is shown the result of every node, in order, and
+/// may change it before others use it.
+using Observer = std::function<void(const Node& node, Tensor& result)>;
 std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs,
                              const Observer& observe = {});
 

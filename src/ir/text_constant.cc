@@ -155,7 +155,7 @@ std::vector<float> parse_factors(Scanner& in, size_t position, const TensorType&
 std::string constant_text(const Constant& constant, const PrintOptions& options) {
   const Relayout& pending = constant.pending();
   std::string text = to_string(TensorType{constant.dtype(), pending.source()}) + ' ' +
-                     data_text(constant.dtype(), constant.stored(), options);
+                     data_text(constant.dtype(), constant.loaded().stored(), options);
   if (!constant.row_factors().empty())
     text += " scaled " + data_text(DType::f32, std::as_bytes(constant.row_factors()), options);
   if (!constant.column_factors().empty())

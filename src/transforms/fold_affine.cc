@@ -12,6 +12,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/parallel.h"
 #include "transforms/affine.h"
 #include "transforms/passes.h"
 #include "transforms/weighted_op.h"
@@ -70,15 +71,15 @@ bool sees_all_taps(const Node& op) {
 }
 
 /// Calls visit(run of weights, output channel, input channel of the run's first weight): the runs
-/// of consecutive input channels that make up the weight, in its own order.
-void each_run(const Node& op, auto&& visit) {
+/// of consecutive input channels that make up the weight of some outputs, in its own order.
+void each_run(const Node& op, size_t first_output, size_t end_output, auto&& visit) {
   const Constant& weight = weight_of(op);
   const auto outputs = static_cast<size_t>(weight.shape().front().value());
   const auto group_inputs = static_cast<size_t>(weight.shape().back().value());
   const size_t outputs_of_group = outputs / static_cast<size_t>(groups_of(op));
   const size_t row = weight.byte_count() / sizeof(float) / std::max<size_t>(outputs, 1);
-  size_t position = 0;
-  weight.stream([&](std::span<const std::byte> piece) {
+  size_t position = first_output * row;
+  weight.rows(first_output, end_output).stream([&](std::span<const std::byte> piece) {
     while (!piece.empty()) {
       const size_t output = position / row;
       const size_t input = position % group_inputs;
@@ -125,7 +126,7 @@ Constant scaled_inputs(const Node& op, const std::vector<double>& scale) {
   if (groups_of(op) == 1) return weight.scaled_columns(factors);
   std::vector<std::byte> bytes;
   bytes.reserve(weight.byte_count());
-  each_run(op, [&](std::span<const std::byte> run, size_t, size_t input) {
+  each_run(op, 0, outputs, [&](std::span<const std::byte> run, size_t, size_t input) {
     for (size_t i = 0; i < run.size(); i += sizeof(float)) {
       float element;
       std::memcpy(&element, &run[i], sizeof element);
@@ -160,9 +161,14 @@ bool fold_before(Graph& graph, Node* op, PassContext& context) {
   if (!is_uniform(map->scale, 1)) operands[1] = build.constant(scaled_inputs(*op, map->scale));
   if (shifts) {
     std::vector<double> bias = bias_of(*op);
-    each_run(*op, [&](std::span<const std::byte> run, size_t output, size_t input) {
-      bias[output] += dot(run, &map->shift[input]);
-    });
+    // Most of the time goes into fetching the weights.
+    in_parallel_pieces(bias.size(), weight_of(*op).byte_count() / std::max<size_t>(1, bias.size()),
+                       [&](size_t begin, size_t end) {
+                         each_run(*op, begin, end,
+                                  [&](std::span<const std::byte> run, size_t output, size_t input) {
+                                    bias[output] += dot(run, &map->shift[input]);
+                                  });
+                       });
     operands.resize(2);
     operands.push_back(build.constant(vector_constant(bias)));
   }

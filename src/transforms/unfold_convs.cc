@@ -8,6 +8,11 @@
 //
 // In XNNPACK on AVX2 the kernel that gathers windows runs at less than half the speed of the one
 // for plain products (docs/benchmarks.md, "Unfolded convolutions").
+#include <cstring>
+#include <memory>
+#include <span>
+
+#include "ir/computed_block.h"
 #include "transforms/conv_choice.h"
 #include "transforms/passes.h"
 
@@ -37,20 +42,32 @@ int64_t copying_ps(const ConvSizes& w, const ConvAttrs& attrs, const MoveCosts& 
   return ps;
 }
 
-/// The weights of one row of the window: [O,1,1,columns*C].
+/// The weights of one row of the window: [O,1,1,columns*C]. They are taken apart when a program is
+/// written; until then they take no memory.
 std::vector<Constant> rows_of(const Constant& weight) {
   const Shape shape = weight.shape();
   const int order[] = {1, 0, 2, 3};
   const Constant by_row = weight.relaid(Relayout::permute(shape, order));
-  const std::vector<std::byte> bytes = by_row.bytes();
+  const auto outputs = static_cast<size_t>(shape[0].value());
   const auto count = static_cast<size_t>(shape[1].value());
-  const size_t size = bytes.size() / count;
-  std::vector<Constant> rows;
+  const size_t size = by_row.byte_count() / count;
+  const std::vector<std::byte> first = weight.rows(0, 1).bytes();
+  const std::vector<std::byte> last = weight.rows(outputs - 1, outputs).bytes();
+  const size_t row = first.size() / count, element = byte_size(weight.dtype());
+  std::vector<ComputedBlock::Part> parts(count);
   for (size_t i = 0; i < count; ++i) {
-    const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(i * size);
-    rows.push_back(Constant::owned(weight.dtype(), {shape[0], 1, 1, shape[2] * shape[3]},
-                                   {begin, begin + static_cast<std::ptrdiff_t>(size)}));
+    parts[i].begin = i * size;
+    parts[i].size = size;
+    std::memcpy(parts[i].first.data(), &first[i * row], element);
+    std::memcpy(parts[i].last.data(), &last[(i + 1) * row - element], element);
   }
+  const auto block = std::make_shared<ComputedBlock>(
+      by_row.byte_count(), std::move(parts),
+      [by_row](std::span<std::byte> bytes) { by_row.materialise(bytes); });
+  std::vector<Constant> rows;
+  for (size_t i = 0; i < count; ++i)
+    rows.push_back(
+        Constant::computed(weight.dtype(), {shape[0], 1, 1, shape[2] * shape[3]}, block, i));
   return rows;
 }
 

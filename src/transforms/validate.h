@@ -17,9 +17,10 @@ namespace layline {
 /// numbers. Dynamic sizes are small, and others in each round.
 std::vector<Tensor> probes(const Graph& graph, int round = 0);
 
-/// The first element that differs by more than `tolerance` of the largest finite one, in integers
-/// at all; -1 if none does.
-int64_t first_difference(const Tensor& expected, const Tensor& actual, double tolerance);
+/// The first element that differs by more than `tolerance` of the largest finite one and more than
+/// `rounding`, in integers at all; -1 if none does.
+int64_t first_difference(const Tensor& expected, const Tensor& actual, double tolerance,
+                         double rounding = 0);
 
 /// Whether numbers are rounded on the way, so that those which a last digit moves over a half end
 /// up a step apart.
@@ -30,14 +31,15 @@ class Validator {
  public:
   Validator(const Graph& graph, std::vector<Tensor> inputs);
   /// Throws InternalError, naming `pass`, the first output that differs by more than 1e-4 of the
-  /// output's largest element (of a graph that rounds, by more than a few steps), and the first
-  /// node whose result is none that the model's own op had before.
+  /// output's largest element and more than rounding explains (of a graph that rounds, by more
+  /// than a few steps), and the first node whose result is none that the model's own op had before.
   void check(const Graph& graph, std::string_view pass);
 
  private:
   /// Results of nodes in the last graph that was right, by where they come from in the model.
   using Results = std::unordered_multimap<const Origin*, Tensor>;
 
+  std::vector<Tensor> stored_inputs(const Graph& graph) const;
   std::vector<Tensor> evaluate_as_model(const Graph& graph, const Observer& observe) const;
   std::vector<Tensor> evaluate_all(const Graph& graph);
   std::string first_diverging_node(const Graph& graph) const;

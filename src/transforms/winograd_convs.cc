@@ -17,10 +17,12 @@
 // at that of a plain convolution, times a small number (docs/benchmarks.md, "Winograd").
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 #include <span>
 
 #include "base/parallel.h"
+#include "ir/computed_block.h"
 #include "ir/tensor.h"
 #include "transforms/conv_choice.h"
 #include "transforms/passes.h"
@@ -68,20 +70,28 @@ class FilterSums {
   explicit FilterSums(size_t channels)
       : channels_(channels), rows_(kTile * 3 * (channels + kApart)) {}
 
-  void sum(const float* filter, const std::array<float*, kTile * kTile>& to) {
+  /// `filter` may stand anywhere in memory.
+  void sum(const std::byte* filter, const std::array<float*, kTile * kTile>& to) {
     const auto row = [&](size_t i, size_t j) {
       return rows_.data() + (i * 3 + j) * (channels_ + kApart);
     };
-    const auto place = [&](size_t i, size_t j) { return filter + (i * 3 + j) * channels_; };
+    const auto place = [&](size_t i, size_t j) {
+      return filter + (i * 3 + j) * channels_ * sizeof(float);
+    };
     for (size_t j = 0; j < 3; ++j)
       sum({place(0, j), place(1, j), place(2, j)}, {row(0, j), row(1, j), row(2, j), row(3, j)});
+    const auto summed = [&](size_t i, size_t j) {
+      return reinterpret_cast<const std::byte*>(row(i, j));
+    };
     for (size_t i = 0; i < kTile; ++i)
-      sum({row(i, 0), row(i, 1), row(i, 2)},
+      sum({summed(i, 0), summed(i, 1), summed(i, 2)},
           {to[4 * i], to[4 * i + 1], to[4 * i + 2], to[4 * i + 3]});
   }
 
  private:
-  void sum(const std::array<const float*, 3>& g, const std::array<float*, kTile>& to) const {
+  using Window = std::array<const std::byte*, 3>;
+
+  void sum(const Window& g, const std::array<float*, kTile>& to) const {
     constexpr size_t kLength = 16;
     size_t c = 0;
     for (; c + kLength <= channels_; c += kLength) sum_some<kLength>(g, to, c);
@@ -90,12 +100,11 @@ class FilterSums {
 
   /// In arrays of a fixed length, which the compiler makes vectors of.
   template <size_t kLength>
-  static void sum_some(const std::array<const float*, 3>& g, const std::array<float*, kTile>& to,
-                       size_t c) {
+  static void sum_some(const Window& g, const std::array<float*, kTile>& to, size_t c) {
     std::array<float, kLength> first, middle, last;
-    std::copy_n(g[0] + c, kLength, first.begin());
-    std::copy_n(g[1] + c, kLength, middle.begin());
-    std::copy_n(g[2] + c, kLength, last.begin());
+    std::memcpy(first.data(), g[0] + c * sizeof(float), sizeof first);
+    std::memcpy(middle.data(), g[1] + c * sizeof(float), sizeof middle);
+    std::memcpy(last.data(), g[2] + c * sizeof(float), sizeof last);
     std::array<float, kLength> with, without;
     for (size_t k = 0; k < kLength; ++k) {
       with[k] = (first[k] + last[k]) / 2 + middle[k] / 2;
@@ -113,36 +122,88 @@ class FilterSums {
 
 using Weights = std::array<std::array<std::optional<Constant>, kTile>, kTile>;
 
-/// [K,3,3,C] to sixteen of [K,1,1,C], one after the other in one block. The filters are read one by
-/// one as they stream by: there is no second copy of all weights.
-Weights weights_of(const Constant& weight) {
-  const auto outputs = static_cast<size_t>(weight.shape()[0].value());
-  const auto channels = static_cast<size_t>(weight.shape()[3].value());
-  const size_t count = outputs * channels;
-  const auto block = std::make_shared_for_overwrite<float[]>(kTile * kTile * (count + kApart));
-  FilterSums sums(channels);
-  std::array<float*, kTile * kTile> to;
-  for (size_t i = 0; i < to.size(); ++i) to[i] = block.get() + i * (count + kApart);
-  std::vector<float> filter(9 * channels);
-  const std::span<std::byte> whole = std::as_writable_bytes(std::span(filter));
-  size_t filled = 0;
-  weight.stream([&](std::span<const std::byte> piece) {
-    while (!piece.empty()) {
-      const auto part = piece.first(std::min(piece.size(), whole.size() - filled));
-      std::ranges::copy(part, whole.begin() + static_cast<std::ptrdiff_t>(filled));
-      piece = piece.subspan(part.size());
-      filled = (filled + part.size()) % whole.size();
-      if (filled != 0) continue;
-      sums.sum(filter.data(), to);
-      for (float*& next : to) next += channels;
+/// The sixteen sums of a weight [K,3,3,C], each [K,C], one after the other.
+class WeightSums {
+ public:
+  explicit WeightSums(Constant weight)
+      : weight_(std::move(weight)),
+        outputs_(static_cast<size_t>(weight_.shape()[0].value())),
+        channels_(static_cast<size_t>(weight_.shape()[3].value())) {}
+
+  size_t part_bytes() const { return outputs_ * channels_ * sizeof(float); }
+  /// From where one part begins to where the next does.
+  size_t stride() const { return part_bytes() + kApart * sizeof(float); }
+
+  /// What is computed when a program with the sums is written: until then they take no memory.
+  static std::shared_ptr<ComputedBlock> block_of(const Constant& weight) {
+    const WeightSums sums(weight);
+    const auto first = sums.of_filter(0), last = sums.of_filter(sums.outputs_ - 1);
+    std::vector<ComputedBlock::Part> parts(kTile * kTile);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      parts[i].begin = i * sums.stride();
+      parts[i].size = sums.part_bytes();
+      std::memcpy(parts[i].first.data(), &first[i * sums.channels_], sizeof(float));
+      std::memcpy(parts[i].last.data(), &last[(i + 1) * sums.channels_ - 1], sizeof(float));
     }
-  });
-  Weights weights;
-  const Shape shape = {weight.shape()[0], 1, 1, weight.shape()[3]};
-  for (size_t i = 0; i < to.size(); ++i) {
-    const std::span<const float> sum(block.get() + i * (count + kApart), count);
-    weights[i / kTile][i % kTile] = Constant::view(DType::f32, shape, std::as_bytes(sum), block);
+    return std::make_shared<ComputedBlock>(
+        kTile * kTile * sums.stride(), std::move(parts),
+        [sums](std::span<std::byte> block) { sums.compute(block); });
   }
+
+ private:
+  /// [16,C] of one filter.
+  std::vector<float> of_filter(size_t filter) const {
+    std::vector<float> sums(kTile * kTile * channels_);
+    write(filter, filter + 1, sums.data(), channels_);
+    return sums;
+  }
+
+  void compute(std::span<std::byte> block) const {
+    auto* sums = reinterpret_cast<float*>(block.data());
+    in_parallel_pieces(outputs_, 9 * channels_ * sizeof(float), [&](size_t begin, size_t end) {
+      write(begin, end, sums + begin * channels_, stride() / sizeof(float));
+    });
+  }
+
+  /// The sums of some filters, each part `stride` floats after the one before. The filters are
+  /// read one by one as they stream by: there is no copy of all weights.
+  void write(size_t begin, size_t end, float* sums, size_t stride) const {
+    std::array<float*, kTile * kTile> to;
+    for (size_t i = 0; i < to.size(); ++i) to[i] = sums + i * stride;
+    FilterSums filter_sums(channels_);
+    std::vector<std::byte> rest;  // of a filter that pieces cut
+    const size_t size = 9 * channels_ * sizeof(float);
+    const auto sum = [&](const std::byte* filter) {
+      filter_sums.sum(filter, to);
+      for (float*& next : to) next += channels_;
+    };
+    weight_.rows(begin, end).stream([&](std::span<const std::byte> piece) {
+      while (!piece.empty()) {
+        if (rest.empty() && piece.size() >= size) {
+          sum(piece.data());
+          piece = piece.subspan(size);
+          continue;
+        }
+        const auto part = piece.first(std::min(piece.size(), size - rest.size()));
+        rest.insert(rest.end(), part.begin(), part.end());
+        piece = piece.subspan(part.size());
+        if (rest.size() < size) continue;
+        sum(rest.data());
+        rest.clear();
+      }
+    });
+  }
+
+  Constant weight_;
+  size_t outputs_, channels_;
+};
+
+Weights weights_of(const Constant& weight) {
+  const auto block = WeightSums::block_of(weight);
+  const Shape shape = {weight.shape()[0], 1, 1, weight.shape()[3]};
+  Weights weights;
+  for (size_t i = 0; i < kTile * kTile; ++i)
+    weights[i / kTile][i % kTile] = Constant::computed(DType::f32, shape, block, i);
   return weights;
 }
 
@@ -187,13 +248,17 @@ class Winograd {
   }
 
   Value* sum_of_inputs(const Pair& vertical, const Pair& horizontal) const {
-    Tensor signs({DType::f32, {sizes_.channels, 2, 2, 1}});
+    const std::array<float, 4> window = {
+        vertical.sign * horizontal.sign, vertical.sign * horizontal.second_sign,
+        vertical.second_sign * horizontal.sign, vertical.second_sign * horizontal.second_sign};
+    std::vector<std::byte> signs;
+    signs.reserve(static_cast<size_t>(sizes_.channels) * sizeof window);
+    const auto bytes = std::as_bytes(std::span(window));
     for (int64_t c = 0; c < sizes_.channels; ++c)
-      for (int64_t place = 0; place < 4; ++place)
-        signs.set(4 * c + place, (place < 2 ? vertical.sign : vertical.second_sign) *
-                                     (place % 2 == 0 ? horizontal.sign : horizontal.second_sign));
+      signs.insert(signs.end(), bytes.begin(), bytes.end());
+    const auto weight = Constant::owned(DType::f32, {sizes_.channels, 2, 2, 1}, std::move(signs));
     const int64_t top = low_[0] - vertical.first, left = low_[1] - horizontal.first;
-    return build_.add(Op::conv, {conv_.operand(0), build_.constant(signs)},
+    return build_.add(Op::conv, {conv_.operand(0), build_.constant(weight)},
                       ConvAttrs{{2, 2},
                                 {vertical.step, horizontal.step},
                                 {top, left},
@@ -244,27 +309,21 @@ double winograd_us(const ConvSizes& sizes, const TargetRules& target) {
 bool winograd_convs(Graph& graph, PassContext& context) {
   const ProductCosts& products = context.target().products;
   if (products.window_fs == 0) return false;
-  std::vector<std::pair<Node*, ConvSizes>> chosen;
+  bool changed = false;
   for (Node* node : graph) {
     if (!node->is(Op::conv)) continue;
     const auto& attrs = node->attrs<ConvAttrs>();
     const auto sizes = float_conv_sizes(*node);
     if (!sizes || !has_form(*sizes, attrs)) continue;
-    if (pays(context, *node, products_us(sizes->products(attrs.groups), products.window_fs),
-             winograd_us(*sizes, context.target()), "16 products of a tile"))
-      chosen.emplace_back(node, *sizes);
-  }
-  // To sum up the filters takes a third of the time of compiling a ResNet-18.
-  std::vector<Weights> weights(chosen.size());
-  in_parallel(chosen.size(), [&](size_t i) {
-    weights[i] = weights_of(*constant_of(chosen[i].first->operand(1)));
-  });
-  for (size_t i = 0; i < chosen.size(); ++i) {
-    const auto& [node, sizes] = chosen[i];
+    if (!pays(context, *node, products_us(sizes->products(attrs.groups), products.window_fs),
+              winograd_us(*sizes, context.target()), "16 products of a tile"))
+      continue;
+    const Weights weights = weights_of(*constant_of(node->operand(1)));
     const BuildBefore build(graph, node);
-    replace(graph, node, Winograd(build, *node, sizes, weights[i]).result());
+    replace(graph, node, Winograd(build, *node, *sizes, weights).result());
+    changed = true;
   }
-  return !chosen.empty();
+  return changed;
 }
 
 }  // namespace layline

@@ -255,6 +255,20 @@ TEST_F(CliTest, VerifyChecksEveryPass) {
   expect_success("compile " + fixture("mobile_block") + " --verify", {"mobile_block.pte"});
 }
 
+/// Of equal numbers that are centred nothing is left but the rounding of their mean.
+TEST_F(CliTest, VerifyTakesRoundingForWhatItIs) {
+  write("centred.lay", R"(graph "forward" {
+  input "x" %x : f32[4,288]
+  %y = normalize(%x) { axes = [1], eps = 1e-05 }
+  output "y" %y
+})");
+  fs::create_directory(directory() / "inputs");
+  const std::vector<float> equal(4 * 288, 0.20026813F);
+  write_npy(directory() / "inputs" / "x.npy", NpyType::kFloat32, std::vector<int64_t>{4, 288},
+            std::as_bytes(std::span(equal)));
+  expect_success("verify centred.lay --inputs inputs", {"agree"});
+}
+
 TEST_F(CliTest, OutputsThatCannotBeWritten) {
   const std::string model = fixture("conv2d");
   fs::create_directory(directory() / "taken.pte");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -147,6 +148,63 @@ TEST_F(VerifyQuantised, AUnitOfRoundingIsNoError) {
 TEST_F(VerifyQuantised, NamesTheOpThatIsWrongForItsOperands) {
   EXPECT_NE(error_of(runtime(2, 0)).find("differs is quantize_1"), std::string::npos);
   EXPECT_NE(error_of(runtime(1, 0.1)).find("differs is exp_1"), std::string::npos);
+}
+
+// ---- Rounding ----
+
+constexpr int64_t kCount = 288;
+
+class VerifyCentred : public VerifyModel {
+ protected:
+  void SetUp() override {
+    VerifyModel::SetUp();
+    std::ofstream(path) << R"(
+graph "forward" {
+  input "x" %x : f32[288]
+  %a = normalize(%x) { axes = [0], eps = 1e-05 } @1
+  %b = add(%a, %a) @2
+  output "y" %b
+  origin @1 "normalize_1" "model.py:1" ""
+  origin @2 "add_1" "model.py:2" ""
+}
+)";
+  }
+
+  /// A runtime that adds up the mean in floats, one number after the other, and adds to one result.
+  static LoadMethod runtime(float error) {
+    return [=](const pte::Program& program, const std::string&) -> RunMethod {
+      return [=, results = program.methods[0].outputs.size()](std::span<const Tensor> arguments) {
+        const Tensor& x = arguments[0];
+        float mean = 0, variance = 0;
+        for (int64_t i = 0; i < kCount; ++i) mean += static_cast<float>(x.get(i)) * (1.0F / kCount);
+        const auto centred = [&](int64_t i) { return static_cast<float>(x.get(i)) - mean; };
+        for (int64_t i = 0; i < kCount; ++i) variance += centred(i) * centred(i) / kCount;
+        Tensor y({DType::f32, {kCount}});
+        for (int64_t i = 0; i < kCount; ++i) y.set(i, 2 * centred(i) / std::sqrt(variance + 1e-5F));
+        y.set(7, y.get(7) + error);
+        // Where all nodes are exposed, the result of the last one stands for the others.
+        return std::vector<Tensor>(results, y);
+      };
+    };
+  }
+
+  void verify(double number, double step, float error) {
+    Tensor x({DType::f32, {kCount}});
+    for (int64_t i = 0; i < kCount; ++i) x.set(i, number + static_cast<double>(i) * step);
+    verify_model(path, {}, {{"x", x}}, runtime(error));
+  }
+};
+
+TEST_F(VerifyCentred, OfEqualNumbersNothingIsLeftButTheirRounding) {
+  EXPECT_NO_THROW(verify(0.20026813, 0, 0));
+  EXPECT_NO_THROW(verify(1000.5, 0, 0));
+}
+
+TEST_F(VerifyCentred, WhatIsMoreThanRoundingIsAnError) {
+  EXPECT_THROW(verify(0.20026813, 0, 0.01F), InternalError);
+  EXPECT_THROW(verify(0, 0, 1e-6F), InternalError) << "nothing is rounded";
+  EXPECT_NO_THROW(verify(-1, 0.007, 0));
+  EXPECT_THROW(verify(-1, 0.007, 0.001F), InternalError);
 }
 
 TEST_F(VerifyModel, InputsAreTheUsers) {

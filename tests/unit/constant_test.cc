@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
+
+#include "base/error.h"
+#include "ir/computed_block.h"
+#include "ir/text.h"
 
 namespace layline {
 namespace {
@@ -153,6 +158,118 @@ TEST(Constant, HasTheSameBytesHoweverTheyComeAbout) {
   EXPECT_TRUE(pending.same_bytes(done));
   EXPECT_EQ(pending.sample_hash(), done.sample_hash());
   EXPECT_FALSE(pending.same_bytes(counting({200, 301})));
+}
+
+// ---- Rows ----
+
+/// Some rows are what stands there once everything is done.
+void expect_rows(const Constant& constant, bool copies = false) {
+  const std::vector<float> all = floats(constant.bytes());
+  const auto count = static_cast<size_t>(constant.shape()[0].value());
+  const size_t row = all.size() / std::max<size_t>(1, count);
+  for (size_t begin = 0; begin <= count; ++begin)
+    for (size_t end = begin; end <= count; ++end) {
+      const Constant rows = constant.rows(begin, end);
+      Shape shape = constant.shape();
+      shape[0] = Dim(static_cast<int64_t>(end - begin));
+      EXPECT_EQ(rows.shape(), shape);
+      const auto at = [&](size_t i) { return all.begin() + static_cast<ptrdiff_t>(i * row); };
+      EXPECT_EQ(floats(rows.bytes()), std::vector<float>(at(begin), at(end)));
+      if (begin == end || copies || row == 0) continue;
+      EXPECT_EQ(rows.stored().data(), constant.stored().data() + begin * row * sizeof(float));
+    }
+}
+
+TEST(Constant, RowsAreCutWhereTheyAreStored) {
+  const Shape filters = {5, 7, 3, 3};
+  const Constant plain = counting(filters);
+  const Relayout last = Relayout::permute(filters, std::vector{0, 2, 3, 1});
+  expect_rows(plain);
+  expect_rows(plain.relaid(last));
+  expect_rows(plain.scaled_rows(row_factors(5)));
+  expect_rows(plain.scaled_rows(row_factors(5)).relaid(last));
+  expect_rows(plain.scaled_columns(row_factors(3)));
+  expect_rows(plain.scaled_columns(row_factors(3)).scaled_rows(row_factors(5)));
+  expect_rows(plain.relaid(Relayout::view(filters, {5, 63})));
+  expect_rows(counting({10, 7, 2})
+                  .relaid(Relayout::from_factors({10, 7, 2}, {10, 7, 2}, {0, 2, 1}, {5, 28})));
+}
+
+TEST(Constant, RowsThatAreStoredElsewhereAreCopied) {
+  expect_rows(counting({4, 6}).relaid(Relayout::permute({4, 6}, std::vector{1, 0})), true);
+  expect_rows(
+      counting({4, 6}).scaled_columns(row_factors(6)).relaid(Relayout::view({4, 6}, {8, 3})), true);
+  expect_rows(counting({4, 6}).scaled_rows(row_factors(4)).relaid(Relayout::view({4, 6}, {8, 3})),
+              true);
+  expect_rows(counting({1, 5, 3}).relaid(Relayout::permute({1, 5, 3}, std::vector{0, 2, 1})), true);
+  expect_rows(counting({0, 3}));
+  expect_rows(counting({3, 0}));
+}
+
+// ---- Computed ----
+
+/// Two constants of 2000 elements that count from 0 and from 5000, computed together.
+struct Counted {
+  int times = 0;
+  std::shared_ptr<ComputedBlock> block;
+  std::vector<Constant> parts;
+
+  Counted() {
+    const auto element = [](float value) {
+      std::array<std::byte, 8> bytes{};
+      std::memcpy(bytes.data(), &value, sizeof value);
+      return bytes;
+    };
+    std::vector<ComputedBlock::Part> places = {{0, 8000, element(0), element(1999)},
+                                               {10000, 8000, element(5000), element(6999)}};
+    block = std::make_shared<ComputedBlock>(18000, places, [this](std::span<std::byte> bytes) {
+      ++times;
+      for (const size_t begin : {0, 10000})
+        for (size_t i = 0; i < 2000; ++i) {
+          const auto value = static_cast<float>(i + begin / 2);
+          std::memcpy(&bytes[begin + i * sizeof value], &value, sizeof value);
+        }
+    });
+    for (const size_t i : {0, 1})
+      parts.push_back(Constant::computed(DType::f32, {40, 50}, block, i));
+  }
+};
+
+TEST(ComputedConstant, IsComputedWhenItIsRead) {
+  Counted counted;
+  const Constant stored = counting({40, 50});
+  EXPECT_EQ(counted.parts[0].byte_count(), stored.byte_count());
+  EXPECT_EQ(counted.parts[0].sample_hash(), stored.sample_hash());
+  const Relayout transpose = Relayout::permute({40, 50}, std::vector{1, 0});
+  const Constant changed = counted.parts[0].scaled_rows(row_factors(40)).relaid(transpose);
+  EXPECT_TRUE(counted.parts[0] == Constant(counted.parts[0]));
+  EXPECT_EQ(counted.times, 0);
+  const Constant expected = stored.scaled_rows(row_factors(40)).relaid(transpose);
+  EXPECT_EQ(changed.sample_hash(), expected.sample_hash());
+  EXPECT_EQ(counted.times, 0);
+  EXPECT_EQ(changed.bytes(), expected.bytes());
+  EXPECT_TRUE(counted.parts[0].same_bytes(stored));
+  EXPECT_TRUE(counted.parts[0] == stored);
+  EXPECT_FALSE(counted.parts[1] == stored);
+  EXPECT_FALSE(counted.parts[1].same_bytes(stored));
+  expect_rows(counted.parts[1], true);
+}
+
+TEST(ComputedConstant, IsInMemoryUntilAllPartsAreRead) {
+  Counted counted;
+  EXPECT_EQ(floats(counted.parts[0].bytes()).back(), 1999);
+  EXPECT_EQ(floats(counted.parts[0].bytes()).back(), 1999);
+  EXPECT_EQ(counted.times, 1);
+  const Constant last = counted.parts[1].loaded();
+  EXPECT_EQ(counted.times, 1);
+  EXPECT_EQ(floats(counted.parts[0].bytes()).back(), 1999);
+  EXPECT_EQ(counted.times, 2);
+  EXPECT_EQ(floats(last.stored()).back(), 6999) << "what is read stays for as long as it is held";
+}
+
+TEST(ComputedConstant, PartsLieInTheBlock) {
+  EXPECT_THROW(ComputedBlock(100, {{90, 11, {}, {}}}, {}), InternalError);
+  EXPECT_THROW(ComputedBlock(100, {{101, 0, {}, {}}}, {}), InternalError);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "base/output_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <iterator>
 #include <limits>
 
+#include "base/block_writer.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
@@ -107,6 +109,30 @@ TEST_F(OutputFileTest, SmallAndLargeWritesKeepTheirOrder) {
   EXPECT_EQ(contents("out"), expected);
 }
 
+TEST_F(OutputFileTest, BlocksThatDoNotFitAreReported) {
+  const int full = ::open("/dev/full", O_WRONLY);
+  ASSERT_GE(full, 0);
+  std::vector<std::byte> block(1000);
+  const size_t room = block.capacity();
+  BlockWriter writer;
+  EXPECT_EQ(writer.write(full, block), 0);  // it is under way
+  EXPECT_TRUE(block.empty());
+  EXPECT_GE(block.capacity(), room);
+  EXPECT_EQ(writer.finish(), ENOSPC);
+  block.resize(1000);
+  EXPECT_EQ(writer.write(full, block), ENOSPC);
+  EXPECT_EQ(writer.finish(), ENOSPC);
+  ::close(full);
+}
+
+TEST_F(OutputFileTest, WhatIsUnderWayIsGoneWithoutACommit) {
+  {
+    OutputFile file(path("out"));
+    for (int i = 0; i < 5; ++i) file.write(std::string(700'000, 'x'));
+  }
+  EXPECT_EQ(files(), 0u);
+}
+
 TEST_F(OutputFileTest, ResultHasTheUsualMode) {
   const mode_t mask = ::umask(022);
   OutputFile file(path("out"));
@@ -161,6 +187,24 @@ TEST_F(OutputFileTest, MappedFileReadsWhatWasWritten) {
   ASSERT_EQ(mapped->bytes().size(), 6u);
   EXPECT_EQ(static_cast<char>(mapped->bytes()[5]), 'd');
   EXPECT_EQ(mapped->path(), path("out"));
+}
+
+TEST_F(OutputFileTest, FilesMappedAheadAreTheSame) {
+  std::string expected(9'000'001, 'x');
+  expected.back() = 'y';
+  OutputFile file(path("out"));
+  file.write(expected);
+  file.commit();
+  for (int i = 0; i < 10; ++i) {
+    const auto mapped = MappedFile::open_ahead(path("out"));
+    const auto bytes = mapped->bytes();
+    if (i % 2 == 0) continue;  // closed at once
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), expected);
+  }
+  // Whatever has been mapped by then, what is no more cannot be read.
+  const auto mapped = MappedFile::open_ahead(path("out"));
+  fs::resize_file(path("out"), 10);
+  EXPECT_EQ(mapped->bytes().front(), std::byte{'x'});
 }
 
 TEST_F(OutputFileTest, SyncWritesWhatIsBuffered) {

@@ -15,6 +15,18 @@ TEST(InParallel, DoesEverythingOnce) {
   }
 }
 
+TEST(InParallel, PiecesMakeUpTheWhole) {
+  for (const size_t count : {0, 1, 5, 1000})
+    for (const size_t bytes : {0, 1, 1 << 12, 1 << 20, 1 << 22}) {
+      std::vector<int> done(count, 0);
+      in_parallel_pieces(count, bytes, [&](size_t begin, size_t end) {
+        EXPECT_LT(begin, end);
+        for (size_t i = begin; i < end; ++i) ++done[i];
+      });
+      EXPECT_EQ(done, std::vector<int>(count, 1));
+    }
+}
+
 TEST(InParallel, GivesOnWhatIsThrownWhenAllIsDone) {
   std::atomic<int> done = 0;
   const auto work = [&](size_t i) {

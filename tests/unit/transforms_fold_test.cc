@@ -132,6 +132,15 @@ TEST(FoldAffine, BeforeConvolutions) {
     }
 }
 
+TEST(FoldAffine, BeforeMoreOutputsThanOneThreadTakes) {
+  Model model;
+  Value* x = model.add(Op::add, {model.input({2, 300}), model.weights({300})});
+  model.output(
+      model.add(Op::linear, {x, model.weights({1500, 300}), model.weights({1500})}, LinearAttrs{}));
+  model.run({"fold_affine"});
+  EXPECT_EQ(model.count(Op::add), 0);
+}
+
 TEST(FoldAffine, BeforeThroughARelayout) {
   Model m;
   Value* x = m.add(Op::sub, {m.input({1, 3, 5, 5}), m.weights({1, 3, 1, 1})});
@@ -164,7 +173,10 @@ TEST(FuseClamp, IntoWhatComputes) {
 
 TEST(FuseClamp, BoundsIntersect) {
   const std::pair<Bounds, Bounds> cases[] = {
-      {{0, 6}, {-1, 3}}, {{0, 1}, {2, 3}}, {{2, 3}, {0, 1}}, {{-kInfinity, 0}, {0, kInfinity}},
+      {{0, 6}, {-1, 3}},
+      {{0, 1}, {2, 3}},
+      {{2, 3}, {0, 1}},
+      {{-kInfinity, 0}, {0, kInfinity}},
   };
   for (const std::string_view pass : {"fuse_clamp", "simplify"})
     for (const auto& [first, second] : cases) {

@@ -58,6 +58,32 @@ TEST(WinogradConvs, TakesSixteenProductsForATile) {
   EXPECT_EQ(bounded, 4);  // each of the four images of results, and none of the sums before
 }
 
+/// The filters are summed in pieces, on several threads, from weights that are moved and scaled in
+/// pieces of their own.
+TEST(WinogradConvs, SumsManyFilters) {
+  for (const int64_t channels : {64, 67}) {
+    Model plain;
+    plain.output(plain.add(Op::conv,
+                           {plain.input({1, 3, 3, channels}), plain.weights({600, 3, 3, channels})},
+                           window({1, 1}, {1, 1})));
+    plain.on(slow_windows()).run({"winograd_convs"});
+    EXPECT_EQ(plain.count(Op::conv), 32);
+
+    for (const bool moved : {false, true}) {
+      Model scaled;
+      Value* weight = moved ? scaled.to_channels_last(scaled.weights({600, channels, 3, 3}))
+                            : scaled.weights({600, 3, 3, channels});
+      Value* conv =
+          scaled.add(Op::conv, {scaled.input({1, 3, 3, channels}), weight}, window({1, 1}, {1, 1}));
+      scaled.output(scaled.add(Op::mul, {conv, scaled.weights({600})}));
+      scaled.on(slow_windows());
+      if (moved) scaled.run({"fold_constants"});
+      scaled.run({"fold_affine", "winograd_convs"});
+      EXPECT_EQ(scaled.count(Op::conv), 32);
+    }
+  }
+}
+
 TEST(WinogradConvs, OnlyWhereTheProfileSaysSo) {
   const auto convs = [](const TargetRules& target, int64_t side, int64_t channels) {
     Model model;

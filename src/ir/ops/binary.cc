@@ -1,6 +1,7 @@
 // The elements of elementwise ops with several operands, which broadcast as in numpy.
 #include <array>
 #include <cmath>
+#include <cstring>
 
 #include "base/error.h"
 #include "ir/ops/walk.h"
@@ -17,9 +18,12 @@ Tensor map2(Tensors operands, const TensorType& result, F f) {
   with_number_type(operands[0].dtype(), [&]<typename T>(T) {
     const std::vector<T> a = values<T>(operands[0]);
     const std::vector<T> b = values<T>(operands[1]);
+    std::vector<decltype(f(T(), T()))> results(static_cast<size_t>(out.count()));
     walk(out.dims(), strides, [&](int64_t i, const auto& from) {
-      store(out, i, f(a[static_cast<size_t>(from[0])], b[static_cast<size_t>(from[1])]));
+      results[static_cast<size_t>(i)] =
+          f(a[static_cast<size_t>(from[0])], b[static_cast<size_t>(from[1])]);
     });
+    store(out, results);
   });
   return out;
 }
@@ -199,13 +203,14 @@ Tensor evaluate_where(Tensors operands, const Attributes&, const TensorType& res
   const std::array strides = {broadcast_strides(operands[0].dims(), out.dims()),
                               broadcast_strides(operands[1].dims(), out.dims()),
                               broadcast_strides(operands[2].dims(), out.dims())};
-  with_number_type(result.dtype, [&]<typename T>(T) {
-    const std::vector<T> a = values<T>(operands[1]);
-    const std::vector<T> b = values<T>(operands[2]);
+  const std::byte* condition = operands[0].bytes().data();
+  with_element_type(result.dtype, [&]<typename E>(E element) {
     walk(out.dims(), strides, [&](int64_t i, const auto& from) {
-      store(out, i,
-            operands[0].get_int(from[0]) != 0 ? a[static_cast<size_t>(from[1])]
-                                              : b[static_cast<size_t>(from[2])]);
+      const size_t chosen = condition[from[0]] != std::byte{0} ? 1 : 2;
+      std::memcpy(&element,
+                  operands[chosen].bytes().data() + static_cast<size_t>(from[chosen]) * sizeof(E),
+                  sizeof(E));
+      std::memcpy(out.bytes().data() + static_cast<size_t>(i) * sizeof(E), &element, sizeof(E));
     });
   });
   return out;

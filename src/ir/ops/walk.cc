@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "base/error.h"
 
@@ -35,7 +36,14 @@ Lanes::Lanes(const Ints& dims, int64_t axis) {
 template <>
 std::vector<double> values(const Tensor& x) {
   std::vector<double> numbers(static_cast<size_t>(x.count()));
-  for (int64_t i = 0; i < x.count(); ++i) numbers[static_cast<size_t>(i)] = x.get(i);
+  if (x.dtype() == DType::f32)  // nearly all numbers
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      float number;
+      std::memcpy(&number, x.bytes().data() + i * sizeof number, sizeof number);
+      numbers[i] = number;
+    }
+  else
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = x.get(static_cast<int64_t>(i));
   return numbers;
 }
 
@@ -44,6 +52,23 @@ std::vector<int64_t> values(const Tensor& x) {
   std::vector<int64_t> numbers(static_cast<size_t>(x.count()));
   for (int64_t i = 0; i < x.count(); ++i) numbers[static_cast<size_t>(i)] = x.get_int(i);
   return numbers;
+}
+
+void store(Tensor& x, const std::vector<double>& values) {
+  if (x.dtype() == DType::f32)
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto number = static_cast<float>(values[i]);
+      std::memcpy(x.bytes().data() + i * sizeof number, &number, sizeof number);
+    }
+  else
+    for (size_t i = 0; i < values.size(); ++i) x.set(static_cast<int64_t>(i), values[i]);
+}
+
+void store(Tensor& x, const std::vector<int64_t>& values) {
+  if (x.dtype() == DType::boolean)  // what comparisons give
+    for (size_t i = 0; i < values.size(); ++i) x.bytes()[i] = std::byte(values[i] != 0);
+  else
+    for (size_t i = 0; i < values.size(); ++i) x.set_int(static_cast<int64_t>(i), values[i]);
 }
 
 double clamp(double x, const Bounds& bounds) { return smaller(larger(x, bounds.min), bounds.max); }

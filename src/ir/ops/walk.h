@@ -19,14 +19,15 @@ Ints broadcast_strides(const Ints& operand, const Ints& result);
 template <size_t n, typename Visit>
 void walk(const Ints& dims, const std::array<Ints, n>& strides, Visit visit) {
   if (std::ranges::find(dims, 0) != dims.end()) return;
+  if (dims.empty()) return visit(0, std::array<int64_t, n>{});
   int64_t position = 0;
   const auto along = [&](const auto& self, size_t axis, std::array<int64_t, n> offsets) -> void {
-    if (axis == dims.size()) {
-      visit(position++, offsets);
-      return;
-    }
+    const bool innermost = axis + 1 == dims.size();  // no call for each element
     for (int64_t i = 0; i < dims[axis]; ++i) {
-      self(self, axis + 1, offsets);
+      if (innermost)
+        visit(position++, offsets);
+      else
+        self(self, axis + 1, offsets);
       for (size_t k = 0; k < n; ++k) offsets[k] += strides[k][axis];
     }
   };
@@ -65,6 +66,22 @@ void with_number_type(DType dtype, Compute compute) {
     compute(int64_t());
 }
 
+/// Calls move(E()) with an integer as wide as elements of `dtype`: for ops that move elements and
+/// need not know what they are.
+template <typename Move>
+void with_element_type(DType dtype, Move move) {
+  switch (byte_size(dtype)) {
+    case 1:
+      return move(uint8_t());
+    case 2:
+      return move(uint16_t());
+    case 4:
+      return move(uint32_t());
+    default:
+      return move(uint64_t());
+  }
+}
+
 /// min and max as torch has them: what is NaN stays NaN.
 template <typename T>
 T smaller(T a, T b) {
@@ -89,5 +106,8 @@ int64_t times(int64_t a, int64_t b);
 /// Stores a number as Tensor::set or set_int does.
 inline void store(Tensor& x, int64_t i, double value) { x.set(i, value); }
 inline void store(Tensor& x, int64_t i, int64_t value) { x.set_int(i, value); }
+/// All elements at once, which is faster.
+void store(Tensor& x, const std::vector<double>& values);
+void store(Tensor& x, const std::vector<int64_t>& values);
 
 }  // namespace layline::rules
