@@ -50,11 +50,12 @@ MODELS = [
 # A runtime that is further from torch's outputs than this computes something else; in int8, that is no
 # more than a plausibility check: how good a quantisation is depends on its calibration.
 LARGEST_ERROR, LARGEST_ERROR_INT8 = 1e-3, 0.5
-# The file that a runtime reads, and what makes it. OpenVINO and MNN convert the .onnx file.
+# The file that a runtime reads, and what makes it.
 FORMATS = {"onnxruntime": "onnx", "openvino": "xml", "litert": "tflite", "mnn": "mnn"}
 CONVERTERS = {"onnx": "onnxscript", "xml": "openvino", "tflite": "litert-torch", "mnn": "MNN"}
-# LiteRT and MNN quantise models of their own formats only, by tools that these are not.
-CONVERTERS_INT8 = {"onnx": "onnxruntime", "xml": "openvino"}
+CONVERTERS_INT8 = {
+    "onnx": "onnxruntime", "xml": "openvino", "tflite": "ai-edge-quantizer", "mnn": "MNN",
+}  # fmt: skip
 
 
 class Failure(Exception):
@@ -88,14 +89,20 @@ def in_floats(name):
     return name.removesuffix(".int8")
 
 
-def converters(name):
-    return CONVERTERS_INT8 if is_int8(name) else CONVERTERS
+def conversions_to(name, form):
+    """The files to make, (name, form) of each, from the ones before it. OpenVINO and MNN convert the
+    .onnx file, OpenVINO the quantised one; the others quantise their own file in floats."""
+    if is_int8(name) and form != "xml":
+        return [*conversions_to(in_floats(name), form), (name, form)]
+    if form in ("xml", "mnn"):
+        return [*conversions_to(name, "onnx"), (name, form)]
+    return [(name, form)]
 
 
 def convert(name, form):
     """What conversions.json says of the model in this format, converted now unless it was before."""
     model, target = ZOO / f"{in_floats(name)}.pt2", CONVERTED / f"{name}.{form}"
-    converter = converters(name)[form]
+    converter = (CONVERTERS_INT8 if is_int8(name) else CONVERTERS)[form]
     key = f"{target.name} {converter} {version(converter)} {model.stat().st_mtime_ns}"
     known = read_json(CONVERSIONS).get(target.name, {})
     if known.get("key") == key and ("error" in known or target.exists()):
@@ -215,9 +222,7 @@ def start(runtime, name, threads, scratch):
             "permutes": lowered["transposes"], "permuted_bytes": lowered.get("transposed_bytes"),
         }  # fmt: skip
         return program, file, lowered["lowering_seconds"]
-    conversions = [convert(in_floats(name), "onnx")] if is_int8(name) else []
-    steps = ["onnx", FORMATS[runtime]] if FORMATS[runtime] in ("xml", "mnn") else [FORMATS[runtime]]
-    conversions += [convert(name, form) for form in steps]
+    conversions = [convert(*step) for step in conversions_to(name, FORMATS[runtime])]
     for conversion in conversions:
         if "error" in conversion:
             raise Failure(f"conversion: {conversion['error']}")
@@ -226,17 +231,12 @@ def start(runtime, name, threads, scratch):
     return Peer(runtime, file, name, threads), file, seconds
 
 
-def runtimes_of(name):
-    """Those that can be given the model."""
-    return [r for r in tables.RUNTIMES if r not in FORMATS or FORMATS[r] in converters(name)]
-
-
 def measure(name, threads, arguments, scratch, progress):
     """The entry of peers.json for a model."""
     running, result = {}, {}
     largest = LARGEST_ERROR_INT8 if is_int8(name) else LARGEST_ERROR
     try:
-        for runtime in runtimes_of(name):
+        for runtime in tables.RUNTIMES:
             try:
                 program, file, seconds = start(runtime, name, threads, scratch)
                 running[runtime] = program
@@ -274,9 +274,9 @@ def measure(name, threads, arguments, scratch, progress):
 
 
 def convert_all(names):
-    wanted = [(in_floats(name), "onnx") for name in names]
-    wanted += [(name, form) for name in names for form in converters(name)]
-    jobs = list(dict.fromkeys(wanted))
+    jobs = list(dict.fromkeys(
+        step for name in names for form in FORMATS.values() for step in conversions_to(name, form)
+    ))  # fmt: skip
     progress = Progress(len(jobs))
     for name, form in jobs:
         entry = convert(name, form)

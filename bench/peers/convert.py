@@ -3,10 +3,11 @@
     convert.py MODEL.pt2 FORMAT OUTPUT
 
 FORMAT is a key of CONVERTERS. OUTPUT is the file to write; OpenVINO's and MNN's are made from the
-.onnx file beside it. The .onnx file of NAME.int8 is made from that of NAME, the network in floats, by
-ONNX Runtime's static quantisation: 8 bits for activations, and for weights by channel, calibrated with
-the inputs of zoo/NAME, as zoo/NAME.int8.pt2 is. Prints, as the last line, {"seconds": ...}: the time of the conversion alone,
-after the model is loaded and the tools are imported, until the file is written.
+.onnx file beside it. The file of NAME.int8 is made from that of NAME, the network in floats, by the static
+quantisation of ONNX Runtime, LiteRT or MNN: 8 bits for activations, and for weights by channel, calibrated
+with the inputs of zoo/NAME, as zoo/NAME.int8.pt2 is; inputs and outputs stay floats. OpenVINO's is made from
+the quantised .onnx file. Prints, as the last line, {"seconds": ...}: the time of the conversion alone, after
+the model is loaded and the tools are imported, until the file is written.
 """
 
 import json
@@ -19,8 +20,6 @@ warnings.filterwarnings("ignore")
 
 
 def to_onnx(model, output):
-    if output.stem.endswith(".int8"):
-        return to_quantised_onnx(model.parent / Path(output.stem).stem, output)
     import torch
 
     program = torch.export.load(model)
@@ -29,29 +28,38 @@ def to_onnx(model, output):
     return time.monotonic() - start
 
 
-def to_quantised_onnx(reference, output):
+def in_floats(output):
+    """The file of the network in floats."""
+    return output.with_name(Path(output.stem).stem + output.suffix)
+
+
+def calibration_inputs(model, onnx_file):
+    """The inputs of the network in floats, by their names in the .onnx file."""
+    import onnx
+    import runtimes
+
+    names = [value.name for value in onnx.load(onnx_file, load_external_data=False).graph.input]
+    return dict(zip(names, runtimes.arrays(model.with_suffix(""), "input"), strict=True))
+
+
+def to_quantised_onnx(model, output):
     from onnxruntime import quantization
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
-    import runtimes
-
     class Calibration(quantization.CalibrationDataReader):
-        def __init__(self, names):
-            values = runtimes.arrays(reference, "input")
-            self.batches = iter([dict(zip(names, values, strict=True))])
+        def __init__(self, inputs):
+            self.batches = iter([inputs])
 
         def get_next(self):
             return next(self.batches, None)
 
-    import onnx
-
-    source = output.parent / f"{reference.name}.onnx"
-    names = [value.name for value in onnx.load(source, load_external_data=False).graph.input]
+    source = in_floats(output)
+    inputs = calibration_inputs(model, source)
     start = time.monotonic()
     prepared = output.with_suffix(".prepared")
     quant_pre_process(str(source), str(prepared), skip_symbolic_shape=True)
     quantization.quantize_static(
-        str(prepared), str(output), Calibration(names), per_channel=True,
+        str(prepared), str(output), Calibration(inputs), per_channel=True,
         quant_format=quantization.QuantFormat.QDQ,
         activation_type=quantization.QuantType.QUInt8, weight_type=quantization.QuantType.QInt8,
     )  # fmt: skip
@@ -79,6 +87,32 @@ def to_mnn(model, output):
     return time.monotonic() - start
 
 
+def to_quantised_mnn(model, output):
+    import tempfile
+
+    import _tools
+    import numpy as np
+
+    source = in_floats(output)
+    inputs = calibration_inputs(model, source.with_suffix(".onnx"))
+    with tempfile.TemporaryDirectory() as scratch:
+        sample = Path(scratch) / "samples" / "0"
+        sample.mkdir(parents=True)
+        listed = [{"name": name, "shape": value.shape} for name, value in inputs.items()]
+        (sample / "input.json").write_text(json.dumps({"inputs": listed}))
+        for name, value in inputs.items():
+            np.savetxt(sample / f"{name}.txt", value.reshape(-1))
+        # EMA is the largest value of the samples; with the default, KL, mnnquant 3.6.1 ends with a signal.
+        settings = Path(scratch) / "settings.json"
+        settings.write_text(json.dumps({
+            "path": f"{sample.parent}/", "input_type": "sequence", "used_sample_num": 1,
+            "batch_size": 1, "feature_quantize_method": "EMA", "weight_quantize_method": "MAX_ABS",
+        }))  # fmt: skip
+        start = time.monotonic()
+        _tools.mnnquant(["", str(source), str(output), str(settings)])
+        return time.monotonic() - start
+
+
 def to_litert(model, output):
     import litert_torch
     import torch
@@ -90,9 +124,34 @@ def to_litert(model, output):
     return time.monotonic() - start
 
 
+def to_quantised_litert(model, output):
+    import runtimes
+    from ai_edge_litert.interpreter import Interpreter
+    from ai_edge_quantizer import quantizer, recipe
+    from ai_edge_quantizer.qtyping import TFLOperationName
+
+    source = str(in_floats(output))
+    ((signature, names),) = Interpreter(source).get_signature_list().items()
+    inputs = runtimes.arrays(model.with_suffix(""), "input")
+    start = time.monotonic()
+    quantised = quantizer.Quantizer(source)
+    quantised.load_quantization_recipe(recipe.static_wi8_ai8())
+    for boundary in (TFLOperationName.INPUT, TFLOperationName.OUTPUT):
+        quantised.update_quantization_recipe(".*", boundary, algorithm_key="no_quantize")
+    sample = dict(zip(names["inputs"], inputs, strict=True))
+    result = quantised.quantize(quantised.calibrate({signature: [sample]}))
+    result.export_model(str(output), overwrite=True)
+    return time.monotonic() - start
+
+
 CONVERTERS = {"onnx": to_onnx, "xml": to_openvino, "mnn": to_mnn, "tflite": to_litert}
+CONVERTERS_INT8 = {
+    "onnx": to_quantised_onnx, "xml": to_openvino, "mnn": to_quantised_mnn,
+    "tflite": to_quantised_litert,
+}  # fmt: skip
 
 if __name__ == "__main__":
     model, form, output = sys.argv[1:]
-    seconds = CONVERTERS[form](Path(model), Path(output))
+    converters = CONVERTERS_INT8 if Path(output).stem.endswith(".int8") else CONVERTERS
+    seconds = converters[form](Path(model), Path(output))
     print(json.dumps({"seconds": round(seconds, 2)}))
