@@ -74,6 +74,8 @@ struct PlannedData {
 };
 using Storage = std::variant<Unplanned, ConstantData, PlannedData>;
 
+constexpr size_t kMostAxes = 16;  // executorch::runtime::kTensorDimensionLimit
+
 struct TensorDesc {
   ScalarType type = ScalarType::kFloat32;
   std::vector<int32_t> sizes;

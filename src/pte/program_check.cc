@@ -9,9 +9,8 @@
 namespace layline::pte {
 namespace {
 
-// The runtime's own limits: its buffer for "name.overload" with the final zero, its TensorImpl.
+// The runtime's buffer for "name.overload" with the final zero.
 constexpr size_t kMaxOperatorName = 99;
-constexpr size_t kMaxRank = 16;
 
 /// Upper bound of a tensor's bytes.
 uint64_t bytes_of(const TensorDesc& tensor) {
@@ -44,7 +43,7 @@ class MethodCheck {
 
   void operator()(const TensorDesc& tensor) const {
     const size_t rank = tensor.sizes.size();
-    LAYLINE_ASSERT(rank <= kMaxRank, "a tensor of rank {}; the runtime takes {}", rank, kMaxRank);
+    LAYLINE_ASSERT(rank <= kMostAxes, "a tensor of rank {}; the runtime takes {}", rank, kMostAxes);
     if (!tensor.dim_order.empty()) {
       const std::set<uint8_t> axes(tensor.dim_order.begin(), tensor.dim_order.end());
       LAYLINE_ASSERT(

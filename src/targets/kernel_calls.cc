@@ -626,9 +626,13 @@ const PortableKernel* find_portable_kernel(Op op) {
   return rows[static_cast<size_t>(op)];
 }
 
-namespace {
+std::string rank_refusal(const Value* value) {
+  const size_t axes = value->shape().size();
+  if (axes <= pte::kMostAxes) return {};
+  return fmt::format("{} axes, the runtime takes at most {}", axes, pte::kMostAxes);
+}
 
-constexpr int64_t kMostAxes = 16;  // executorch::runtime::kTensorDimensionLimit
+namespace {
 
 /// Kernels that copy bytes take elements of any type; the others have no unsigned 16-bit ones.
 bool copies_bytes(const Node& node) {
@@ -637,8 +641,7 @@ bool copies_bytes(const Node& node) {
 }
 
 std::string refuse_value(const Value* value, const Node& node) {
-  if (value->type().rank() > kMostAxes)
-    return fmt::format("{} axes, the runtime takes at most {}", value->type().rank(), kMostAxes);
+  if (std::string why = rank_refusal(value); !why.empty()) return why;
   if (value->dtype() == DType::u16 && !copies_bytes(node))
     return fmt::format("the runtime's kernel takes no {}", name(value->dtype()));
   return {};

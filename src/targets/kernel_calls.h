@@ -119,5 +119,7 @@ const std::vector<PortableKernel>& portable_kernels();
 const PortableKernel* find_portable_kernel(Op op);
 /// Why no kernel of the runtime computes this node; empty if one does.
 std::string kernel_refusal(const Node& node);
+/// Why no tensor of the runtime can have the value's shape; empty if one can.
+std::string rank_refusal(const Value* value);
 
 }  // namespace layline

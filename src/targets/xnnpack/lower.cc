@@ -25,8 +25,13 @@ namespace {
 constexpr std::string_view kBackend = "XnnpackBackend";
 
 /// What the runtime would refuse is refused here, all of it at once.
-void preflight(const Partition& partition) {
+void preflight(const Graph& graph, const Partition& partition) {
   std::string problems;
+  for (const GraphInput& input : graph.inputs()) {
+    const std::string why = input.value == nullptr ? "" : rank_refusal(input.value);
+    if (why.empty()) continue;
+    problems += fmt::format("{}input {}: {}", problems.empty() ? "" : "; ", input.name, why);
+  }
   for (const Part& part : partition.parts) {
     if (part.delegated) continue;
     const Node& node = *part.nodes[0];
@@ -84,7 +89,7 @@ class Lowering {
 
   pte::Method run() {
     const Partition parts = partition(graph_, delegate_);
-    preflight(parts);
+    preflight(graph_, parts);
     note_outputs();
     define_inputs();
     debug_.mark(method_.method(), 0);
