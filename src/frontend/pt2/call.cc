@@ -71,15 +71,17 @@ bool Call::has(std::string_view argument) const {
   return found != nullptr && !found->is_none();
 }
 
-Value* Call::read(std::string_view name) const {
+std::string_view Call::defined(std::string_view name) const {
   if (!env_.contains(name)) fail("uses `{}`, which nothing before it defines", name);
-  return env_.read(name, *this);
+  return name;
 }
+
+Value* Call::read(std::string_view name) const { return env_.read(defined(name), *this); }
 
 std::string_view Call::tensor_name(std::string_view argument) const {
   const auto* tensor = require(argument).as<TensorArg>();
   if (tensor == nullptr) wrong_kind(argument, "a tensor");
-  return tensor->name;
+  return defined(tensor->name);
 }
 
 Value* Call::tensor(std::string_view argument) const { return read(tensor_name(argument)); }

@@ -108,6 +108,8 @@ class Call : public Builder {
   const Argument* find(std::string_view argument) const;
   const Argument& require(std::string_view argument) const;
   [[noreturn]] void wrong_kind(std::string_view argument, std::string_view expected) const;
+  /// The name, of a tensor that there is.
+  std::string_view defined(std::string_view name) const;
   Value* read(std::string_view name) const;
   int64_t literal(std::string_view argument, const SymIntArg& item) const;
   Sum expression(std::string_view argument, const SymIntArg& item) const;

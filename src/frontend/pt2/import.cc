@@ -401,6 +401,7 @@ class Importer {
       call.fail("the model records {} for `{}`, but its operands give {}", to_string(recorded),
                 name, to_string(value->type()));
     if (in_place) {
+      if (call.node().inputs.empty()) call.fail("has nothing to write to");
       const std::string_view self = call.node().inputs.front().name;
       env_.write(call.tensor_name(self), value, call);
       env_.define_view(name, call.tensor_name(self), {}, value);
