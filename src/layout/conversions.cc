@@ -23,13 +23,23 @@ bool Conversions::contains(std::span<const int> forms, int form) {
 Cost Conversions::convert(int from, int to) {
   const auto source = static_cast<size_t>(movement(from)),
              target = static_cast<size_t>(movement(to));
+  if (known_.size() <= source) known_.resize(first_.size());
+  std::vector<Cost>& known = known_[source];
+  if (known.size() <= target) known.resize(first_.size(), Cost::forbidden());
+  if (known[target].is_forbidden()) known[target] = work_out(from, to);
+  return known[target];
+}
+
+Cost Conversions::work_out(int from, int to) {
   const auto form = [&](int index) -> const Relayout& {
     return value_->forms[static_cast<size_t>(index)];
   };
   while (in_digits_ && orders_.count() < first_.size())
     in_digits_ = orders_.add(form(first_[orders_.count()]));
   const DType dtype = value_->root->dtype();
-  if (in_digits_) return orders_.between(source, target, dtype);
+  if (in_digits_)
+    return orders_.between(static_cast<size_t>(movement(from)), static_cast<size_t>(movement(to)),
+                           dtype);
   const Relayout back = form(from).inverse();
   if (const auto both = back.then(form(to))) return move_cost(*moves_, *both, dtype);
   // Two steps, through the value's own form, where the two are not one relayout.
@@ -37,11 +47,9 @@ Cost Conversions::convert(int from, int to) {
 }
 
 Cost Conversions::cheapest(std::span<const int> from, std::span<const int> to) {
-  for (int f : from)
-    if (contains(to, f)) return {};
   Cost best = Cost::forbidden();
   for (int f : from)
-    for (int t : to) best = std::min(best, convert(f, t));
+    for (int t : to) best = std::min(best, between(f, t));
   return best;
 }
 

@@ -42,14 +42,16 @@ class Conversions {
 
  private:
   Cost convert(int from, int to);
+  Cost work_out(int from, int to);
   void number_movements();
 
   const PlacedValue* value_;
   const MoveCosts* moves_;
-  std::vector<int> movement_;  // of each form
-  std::vector<int> first_;     // a form for each movement
-  DigitOrders orders_;         // of the movements
-  bool in_digits_ = true;      // they have digits in common
+  std::vector<int> movement_;             // of each form
+  std::vector<int> first_;                // a form for each movement
+  DigitOrders orders_;                    // of the movements
+  bool in_digits_ = true;                 // they have digits in common
+  std::vector<std::vector<Cost>> known_;  // of conversions between movements, as far as asked for
 };
 
 }  // namespace layline

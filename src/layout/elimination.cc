@@ -6,60 +6,28 @@
 #include <queue>
 
 #include "base/error.h"
+#include "layout/shift_costs.h"
 
 namespace layline {
 namespace {
 
-/// A cost as one number, with time in its upper word: adding and comparing costs is what
-/// eliminating variables takes its time for.
-__extension__ using Packed = unsigned __int128;
-
-constexpr int kWord = 64;
-constexpr int kTieBits = 21;  // for permutes, views and reordered ops each: none exceeds kMostTies
-constexpr int64_t kMostTies = (int64_t{1} << kTieBits) - 1;
-
-Packed packed(const Cost& cost) {
-  const int64_t ties =
-      (cost.permutes << (2 * kTieBits)) + (cost.views << kTieBits) + cost.reordered;
-  return (Packed{static_cast<uint64_t>(cost.time_ps)} << kWord) + static_cast<uint64_t>(ties);
-}
-
-Cost unpacked(Packed cost) {
-  const auto ties = static_cast<int64_t>(cost);
-  return {static_cast<int64_t>(cost >> kWord), ties >> (2 * kTieBits),
-          (ties >> kTieBits) & kMostTies, ties & kMostTies};
-}
-
-/// As the sum of costs: what is forbidden stays so.
-Packed sum(Packed a, Packed b) {
-  const Packed both = a + b;
-  const auto time = std::min(static_cast<uint64_t>(both >> kWord), uint64_t{Cost::kForbiddenTime});
-  return (Packed{time} << kWord) + static_cast<uint64_t>(both);
-}
-
 /// to[k] = a[k] + b[k * stride]
-void add(const Packed* a, const Packed* b, size_t stride, std::span<Packed> to) {
-  for (Packed& total : to) {
-    total = sum(*a++, *b);
+void add(const PackedCost* a, const PackedCost* b, size_t stride, std::span<PackedCost> to) {
+  for (PackedCost& total : to) {
+    total = *a++ + *b;
     b += stride;
   }
 }
 
 /// The least a[k] + b[k * stride].
-Packed least_sum(std::span<const Packed> a, const Packed* b, size_t stride) {
-  Packed least = ~Packed{0};
-  for (Packed cost : a) {
-    least = std::min(least, sum(cost, *b));
+PackedCost least_sum(std::span<const PackedCost> a, const PackedCost* b, size_t stride) {
+  PackedCost least = a[0] + *b;
+  for (PackedCost cost : a) {
+    least = std::min(least, cost + *b);
     b += stride;
   }
   return least;
 }
-
-/// A factor during elimination.
-struct Table {
-  std::vector<int> scope;
-  std::vector<Packed> entries;
-};
 
 /// How far apart the entries of a table over `scope` are for two neighbouring choices of a
 /// variable; 0 if the table does not depend on it.
@@ -120,7 +88,7 @@ std::vector<size_t> offsets(const std::vector<int>& domain, const std::vector<in
 class LeastSums {
  public:
   LeastSums(const std::vector<int>& domain, std::span<const int> scope, int variable,
-            const std::vector<const Table*>& tables)
+            const std::vector<const Factor*>& tables)
       : choices_(static_cast<size_t>(domain[static_cast<size_t>(variable)])) {
     const auto count = [&](std::span<const int> variables) {
       size_t choices = 1;
@@ -138,12 +106,12 @@ class LeastSums {
     const auto outer = scope.first(split), inner = scope.subspan(split);
     outer_ = count(outer);
     inner_sums_.resize(count(inner) * choices_);
-    for (const Table* table : tables) {
+    for (const Factor* table : tables) {
       const auto depends = [&](int other) {
         return std::ranges::find(table->scope, other) != table->scope.end();
       };
       const bool on_inner = std::ranges::any_of(inner, depends);
-      Part part{table->entries.data(), stride_of(domain, table->scope, variable), {}, {}};
+      Part part{table->table.data(), stride_of(domain, table->scope, variable), {}, {}};
       if (on_inner) part.inner = offsets(domain, table->scope, inner);
       if (!on_inner || std::ranges::any_of(outer, depends)) {
         part.outer = offsets(domain, table->scope, outer);
@@ -151,24 +119,24 @@ class LeastSums {
         continue;
       }
       for (size_t i = 0; i < part.inner.size(); ++i) {
-        Packed* sums = &inner_sums_[i * choices_];
+        PackedCost* sums = &inner_sums_[i * choices_];
         add(sums, part.entries + part.inner[i], part.stride, {sums, choices_});
       }
     }
   }
 
-  std::vector<Packed> table() const {
-    std::vector<Packed> result(outer_ * inner_sums_.size() / choices_);
+  std::vector<PackedCost> table() const {
+    std::vector<PackedCost> result(outer_ * inner_sums_.size() / choices_);
     auto entry = result.begin();
-    std::vector<Packed> outer_sums(choices_), sums(choices_);
+    std::vector<PackedCost> outer_sums(choices_), sums(choices_);
     for (size_t o = 0; o < outer_; ++o) {
-      std::ranges::fill(outer_sums, 0);
+      std::ranges::fill(outer_sums, PackedCost{});
       for (const Part& part : outer_parts_)
         add(outer_sums.data(), part.entries + part.outer[o], part.stride, outer_sums);
       for (size_t i = 0; i * choices_ < inner_sums_.size(); ++i) {
-        const Packed* last = &inner_sums_[i * choices_];
+        const PackedCost* last = &inner_sums_[i * choices_];
         size_t stride = 1;
-        std::span<const Packed> others = outer_sums;
+        std::span<const PackedCost> others = outer_sums;
         for (const Part& part : mixed_parts_) {
           add(others.data(), last, stride, sums);
           others = sums;
@@ -183,16 +151,29 @@ class LeastSums {
 
  private:
   struct Part {
-    const Packed* entries;
+    const PackedCost* entries;
     size_t stride;  // of the variable
     std::vector<size_t> outer, inner;
   };
 
   const size_t choices_;
   size_t outer_ = 0;
-  std::vector<Packed> inner_sums_;  // for each choice of the inner variables, then of the variable
+  std::vector<PackedCost>
+      inner_sums_;  // for each choice of the inner variables, then of the variable
   std::vector<Part> outer_parts_, mixed_parts_;
 };
+
+/// Numbers of permutes, views and reordered ops must fit what a packed cost has for them.
+void check_ties(const Energy& energy) {
+  Cost most;
+  for (const Factor& factor : energy.factors) {
+    uint64_t any = 0;  // no number in the factor is larger than its bits in any
+    for (PackedCost cost : factor.table) any |= cost.ties();
+    most += PackedCost::of_ties(any).unpacked();
+  }
+  if (std::max({most.permutes, most.views, most.reordered}) > PackedCost::kMostTies)
+    throw UserError("the graph is too large for layouts to be placed; disable place_layouts");
+}
 
 class Elimination {
  public:
@@ -203,22 +184,8 @@ class Elimination {
         of_variable_(domain_.size()),
         neighbours_(domain_.size()),
         buckets_(domain_.size()) {
-    Cost most;
-    for (const Factor& factor : energy.factors) {
-      Table table{factor.scope, {}};
-      table.entries.reserve(factor.table.size());
-      Cost largest;
-      for (const Cost& cost : factor.table) {
-        table.entries.push_back(packed(cost));
-        largest.permutes = std::max(largest.permutes, cost.permutes);
-        largest.views = std::max(largest.views, cost.views);
-        largest.reordered = std::max(largest.reordered, cost.reordered);
-      }
-      most += largest;
-      attach(std::move(table));
-    }
-    if (std::max({most.permutes, most.views, most.reordered}) > kMostTies)
-      throw UserError("the graph is too large for layouts to be placed; disable place_layouts");
+    check_ties(energy);
+    for (const Factor& factor : energy.factors) attach(&factor);
   }
 
   Minimum run(const Energy& energy) {
@@ -241,7 +208,7 @@ class Elimination {
     }
     Minimum minimum;
     minimum.work = work_;
-    minimum.bound = unpacked(constant_);
+    minimum.bound = constant_.unpacked();
     minimum.choice.assign(domain_.size(), 0);
     for (size_t i = order.size(); i-- > 0;) choose(order[i], minimum.choice);
     minimum.cost = cost_of(energy, minimum.choice);
@@ -249,11 +216,11 @@ class Elimination {
   }
 
  private:
-  void attach(Table made) {
+  void attach(const Factor* added) {
     const auto index = static_cast<int>(tables_.size());
-    const Table& table = tables_.emplace_back(std::move(made));
+    const Factor& table = *tables_.emplace_back(added);
     if (table.scope.empty()) {
-      constant_ = sum(constant_, table.entries[0]);
+      constant_ += table.table[0];
       return;
     }
     for (int variable : table.scope) {
@@ -281,7 +248,7 @@ class Elimination {
     for (int f : buckets_[v]) {
       bool placed = false;
       for (size_t g = 0; g < groups.size() && !placed; ++g) {
-        std::vector<int> scope = joined(scopes[g], tables_[static_cast<size_t>(f)].scope);
+        std::vector<int> scope = joined(scopes[g], tables_[static_cast<size_t>(f)]->scope);
         if (entries(domain_, scope, limit) > limit) continue;
         groups[g].push_back(f);
         scopes[g] = std::move(scope);
@@ -289,7 +256,7 @@ class Elimination {
       }
       if (placed) continue;
       groups.push_back({f});
-      scopes.push_back(joined({variable}, tables_[static_cast<size_t>(f)].scope));
+      scopes.push_back(joined({variable}, tables_[static_cast<size_t>(f)]->scope));
     }
     for (size_t g = 0; g < groups.size(); ++g) minimise_out(variable, groups[g], scopes[g]);
     neighbours_[v].clear();
@@ -298,24 +265,24 @@ class Elimination {
   /// Adds the minimum over `variable` of the sum of some tables, as a new table.
   void minimise_out(int variable, const std::vector<int>& group, std::vector<int> scope) {
     std::erase(scope, variable);
-    std::vector<const Table*> parts;
-    for (int table : group) parts.push_back(&tables_[static_cast<size_t>(table)]);
-    std::vector<Packed> least = LeastSums(domain_, scope, variable, parts).table();
+    std::vector<const Factor*> parts;
+    for (int table : group) parts.push_back(tables_[static_cast<size_t>(table)]);
+    std::vector<PackedCost> least = LeastSums(domain_, scope, variable, parts).table();
     work_ += least.size() * static_cast<size_t>(domain_[static_cast<size_t>(variable)]);
-    attach({std::move(scope), std::move(least)});
+    attach(&made_.emplace_back(std::move(scope), std::move(least)));
   }
 
   /// The best choice of a variable when everything eliminated after it has been chosen.
   void choose(int variable, std::vector<int>& choice) const {
     const auto v = static_cast<size_t>(variable);
-    Packed best = 0;
+    PackedCost best;
     int best_choice = 0;
     for (int k = 0; k < domain_[v]; ++k) {
       choice[v] = k;
-      Packed total = 0;
+      PackedCost total;
       for (int f : buckets_[v]) {
-        const Table& table = tables_[static_cast<size_t>(f)];
-        total = sum(total, table.entries[position_in(domain_, table.scope, choice)]);
+        const Factor& table = *tables_[static_cast<size_t>(f)];
+        total += table.table[position_in(domain_, table.scope, choice)];
       }
       if (k == 0 || total < best) {
         best = total;
@@ -327,46 +294,59 @@ class Elimination {
 
   const std::vector<int>& domain_;
   const size_t most_entries_, most_work_;
-  std::deque<Table> tables_;  // those that were given, then those that were made
+  std::vector<const Factor*> tables_;  // those that were given, then those that were made
+  std::deque<Factor> made_;
   std::vector<std::vector<int>> of_variable_;
   std::vector<std::vector<int>> neighbours_;
   std::vector<std::vector<int>> buckets_;
-  Packed constant_ = 0;
+  PackedCost constant_;
   size_t work_ = 0;
 };
 
-/// For each choice of each variable, what it costs at least: the sum over its factors of the least
-/// entry that goes with it.
-std::vector<std::vector<Cost>> least_with(const Energy& energy) {
-  std::vector<std::vector<Cost>> result;
+// Moving costs between tables, for each variable, against looking at an entry.
+constexpr size_t kWorkOfShift = 4;
+
+/// For each choice of the variable at `place` in a factor's scope, the least entry that goes with
+/// it.
+std::vector<PackedCost> least_with(const std::vector<int>& domain, const Factor& factor,
+                                   size_t place) {
+  const auto choices = static_cast<size_t>(domain[static_cast<size_t>(factor.scope[place])]);
+  const size_t stride = stride_of(domain, factor.scope, factor.scope[place]);
+  std::vector<PackedCost> least(choices, Cost::forbidden());
+  for (auto entry = factor.table.begin(); entry != factor.table.end();)
+    for (PackedCost& known : least)
+      for (size_t i = 0; i < stride; ++i) known = std::min(known, *entry++);
+  return least;
+}
+
+/// For each choice of each variable, what everything costs at least: the sum of the least entries
+/// of all factors that go with it.
+std::vector<std::vector<PackedCost>> least_with(const Energy& energy) {
+  std::vector<std::vector<PackedCost>> result;  // first, how much more than with the best choices
   for (int choices : energy.domain) result.emplace_back(static_cast<size_t>(choices));
+  PackedCost all;
   for (const Factor& factor : energy.factors) {
-    std::vector<std::vector<Cost>> least;
-    for (int variable : factor.scope)
-      least.emplace_back(static_cast<size_t>(energy.domain[static_cast<size_t>(variable)]),
-                         Cost::forbidden());
-    for (size_t entry = 0; entry < factor.table.size(); ++entry) {
-      size_t rest = entry;
-      for (size_t i = factor.scope.size(); i-- > 0;) {
-        const size_t choices = least[i].size();
-        Cost& known = least[i][rest % choices];
-        known = std::min(known, factor.table[entry]);
-        rest /= choices;
-      }
+    const PackedCost any = *std::ranges::min_element(factor.table);
+    all += any;
+    for (size_t i = 0; i < factor.scope.size(); ++i) {
+      const auto least = least_with(energy.domain, factor, i);
+      auto& with = result[static_cast<size_t>(factor.scope[i])];
+      for (size_t k = 0; k < least.size(); ++k) with[k] += least[k] - any;
     }
-    for (size_t i = 0; i < factor.scope.size(); ++i)
-      for (size_t k = 0; k < least[i].size(); ++k)
-        result[static_cast<size_t>(factor.scope[i])][k] += least[i][k];
   }
+  for (auto& with : result)
+    for (PackedCost& cost : with) cost += all;
   return result;
 }
 
 /// The factors over what is kept of each variable.
-Energy restricted(const Energy& energy, const std::vector<std::vector<int>>& kept) {
-  Energy result;
-  for (const std::vector<int>& choices : kept)
-    result.domain.push_back(static_cast<int>(choices.size()));
-  for (const Factor& factor : energy.factors) {
+Energy restricted(Energy energy, const std::vector<std::vector<int>>& kept) {
+  const auto is_whole = [&](int variable) {
+    const auto v = static_cast<size_t>(variable);
+    return kept[v].size() == static_cast<size_t>(energy.domain[v]);
+  };
+  for (Factor& factor : energy.factors) {
+    if (std::ranges::all_of(factor.scope, is_whole)) continue;
     std::vector<size_t> positions = {0};  // of what is kept
     for (int variable : factor.scope) {
       const auto v = static_cast<size_t>(variable);
@@ -378,45 +358,54 @@ Energy restricted(const Energy& energy, const std::vector<std::vector<int>>& kep
                             static_cast<size_t>(choice));
       positions = std::move(further);
     }
-    Factor part{factor.scope, {}};
-    part.table.reserve(positions.size());
-    for (size_t position : positions) part.table.push_back(factor.table[position]);
-    result.factors.push_back(std::move(part));
+    // What is kept comes no later than before.
+    for (size_t i = 0; i < positions.size(); ++i) factor.table[i] = factor.table[positions[i]];
+    factor.table.resize(positions.size());
   }
-  return result;
+  for (size_t v = 0; v < kept.size(); ++v) energy.domain[v] = static_cast<int>(kept[v].size());
+  return energy;
 }
 
 }  // namespace
 
 Cost cost_of(const Energy& energy, const std::vector<int>& choice) {
-  Cost cost;
-  for (const Factor& factor : energy.factors) {
+  PackedCost cost;
+  for (const Factor& factor : energy.factors)
     cost += factor.table[position_in(energy.domain, factor.scope, choice)];
-  }
-  return cost;
+  return cost.unpacked();
 }
 
-Pruned prune(Energy energy, Cost limit) {
-  Pruned result{std::move(energy), {}, false};
+Pruned prune(Energy energy, Cost limit, size_t most_work) {
+  check_ties(energy);
+  const auto most = PackedCost(limit).price();
+  Pruned result{std::move(energy), {}};
   for (int choices : result.energy.domain) {
     result.kept.emplace_back(static_cast<size_t>(choices));
     std::iota(result.kept.back().begin(), result.kept.back().end(), 0);
   }
+  size_t before = std::numeric_limits<size_t>::max();
   while (true) {
+    result.empty = std::ranges::any_of(result.kept, [](const auto& kept) { return kept.empty(); });
+    size_t entries = 0, work = 0;
+    for (const Factor& factor : result.energy.factors) {
+      entries += factor.table.size();
+      work += factor.table.size() * (1 + kWorkOfShift * factor.scope.size());
+    }
+    // What does not get much smaller is better left to elimination.
+    const bool stuck = entries >= before - before / 4;
+    if (result.empty || stuck || result.work + work > most_work) return result;
+    before = entries;
+    result.work += work;
+    shift_costs(result.energy);
     const auto least = least_with(result.energy);
-    bool smaller = false;
     std::vector<std::vector<int>> left(least.size()), original(least.size());
-    for (size_t v = 0; v < least.size(); ++v) {
+    for (size_t v = 0; v < least.size(); ++v)
       for (size_t k = 0; k < least[v].size(); ++k) {
-        if (least[v][k].price() >= limit.price()) continue;
+        if (least[v][k].price() >= most) continue;
         left[v].push_back(static_cast<int>(k));
         original[v].push_back(result.kept[v][k]);
       }
-      smaller = smaller || left[v].size() < least[v].size();
-      result.empty = result.empty || left[v].empty();
-    }
-    if (result.empty || !smaller) return result;
-    result.energy = restricted(result.energy, left);
+    result.energy = restricted(std::move(result.energy), left);
     result.kept = std::move(original);
   }
 }

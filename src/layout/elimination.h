@@ -6,14 +6,14 @@
 #include <limits>
 #include <vector>
 
-#include "layout/cost.h"
+#include "layout/packed_cost.h"
 
 namespace layline {
 
 /// A cost for every choice of the variables in its scope: row-major, the last variable fastest.
 struct Factor {
   std::vector<int> scope;
-  std::vector<Cost> table;
+  std::vector<PackedCost> table;
 };
 
 struct Energy {
@@ -36,8 +36,10 @@ struct Pruned {
   Energy energy;
   std::vector<std::vector<int>> kept;
   bool empty = false;
+  size_t work = 0;  // entries of tables that were looked at
 };
-Pruned prune(Energy energy, Cost limit);
+/// Stops looking for more when that would take more than `most_work`.
+Pruned prune(Energy energy, Cost limit, size_t most_work = std::numeric_limits<size_t>::max());
 
 Cost cost_of(const Energy& energy, const std::vector<int>& choice);
 

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
-#include <span>
+#include <utility>
 #include <vector>
+
+#include "layout/packed_cost.h"
 
 namespace layline {
 
@@ -13,22 +14,36 @@ namespace layline {
 /// large to be told apart are one: the rest.
 class KeptSets {
  public:
-  /// `reads` is how often the value is read, at most. Sets that are too dear are left out, and so
-  /// are those that contain them.
-  KeptSets(size_t copies, size_t reads, size_t most_sets,
-           const std::function<bool(std::span<const int>)>& too_dear) {
-    const size_t most = std::min(copies, reads);
+  /// What is paid for a set: for each form that may be written, what is read whatever is chosen,
+  /// and then each copy, in rows of forms.
+  struct Paid {
+    std::vector<PackedCost> fixed;
+    std::vector<PackedCost> copy;
+  };
+
+  /// `reads` is how often the value is read, at most. Sets that cost `most` or more, whatever is
+  /// written, are left out, and so are those that contain them.
+  KeptSets(size_t copies, size_t reads, size_t most_sets, const Paid& paid, PackedCost most) {
+    const size_t largest = std::min(copies, reads), forms = paid.fixed.size();
     sets_.push_back({-1, -1});
-    std::vector<int> members;
-    for (size_t begin = 0; largest_ < most; ++largest_) {
+    std::vector<std::pair<size_t, PackedCost>> cheap;  // forms, and what the set costs if written
+    const auto is_cheap = [&](PackedCost cost) { return cost.price() < most.price(); };
+    for (size_t begin = 0; largest_ < largest; ++largest_) {
       const size_t end = sets_.size();
       for (size_t i = begin; i < end && sets_.size() <= most_sets; ++i) {
-        members.assign(1, -1);  // the copy that is added
-        for (Set set = sets_[i]; set.without >= 0; set = sets_[static_cast<size_t>(set.without)])
-          members.push_back(set.last);
+        cheap.clear();
+        for (size_t form = 0; form < forms; ++form) {
+          PackedCost sum = paid.fixed[form];
+          for (Set set = sets_[i]; set.without >= 0; set = sets_[static_cast<size_t>(set.without)])
+            sum += paid.copy[static_cast<size_t>(set.last) * forms + form];
+          if (is_cheap(sum)) cheap.emplace_back(form, sum);
+        }
         for (int next = sets_[i].last + 1; next < static_cast<int>(copies); ++next) {
-          members[0] = next;
-          if (!too_dear(members)) sets_.push_back({static_cast<int>(i), next});
+          const PackedCost* copy = &paid.copy[static_cast<size_t>(next) * forms];
+          if (std::ranges::any_of(cheap, [&](const auto& written) {
+                return is_cheap(written.second + copy[written.first]);
+              }))
+            sets_.push_back({static_cast<int>(i), next});
         }
       }
       if (sets_.size() > most_sets) {
@@ -37,7 +52,7 @@ class KeptSets {
       }
       begin = end;
     }
-    has_rest_ = largest_ < most;
+    has_rest_ = largest_ < largest;
   }
   size_t largest() const { return largest_; }
   bool has_rest() const { return has_rest_; }

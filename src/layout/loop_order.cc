@@ -162,6 +162,13 @@ std::vector<LoopOrder> cross_shared(const Loops& loops) {
     if (!moved) return {};
     order.operands.push_back(*std::move(moved));
   }
+  // So does the result of an elementwise op.
+  const int last = node.operand_count() - 1;
+  if (last >= 0 && node.result()->shape() == node.operand(last)->shape() &&
+      loops.signature.result == loops.signature.port(last)) {
+    order.result = order.operands.back();
+    return {std::move(order)};
+  }
   auto result = loops.relayout(kResultPort, loops.dims);
   if (!result) return {};
   order.result = *std::move(result);
@@ -466,8 +473,9 @@ std::vector<LoopOrder> cross(const Node& node, int port, const Relayout& relayou
   // Nothing passes an op that reads at places of its own.
   if (node.is(Op::grid_sample))
     return relayout.is_identity() ? std::vector{source_order(node)} : std::vector<LoopOrder>{};
+  const Signature axes = signature(node);
   for (const Grouping grouping : {Grouping::dims, Grouping::movement}) {
-    const auto loops = make_loops(node, port, relayout, grouping);
+    const auto loops = make_loops(node, axes, port, relayout, grouping);
     if (!loops) continue;
     auto orders = cross_loops(*loops, port);
     std::erase_if(orders, [&](LoopOrder& order) { return !carry_quantisation(node, order); });

@@ -163,9 +163,9 @@ std::optional<Relayout> Loops::relayout(int port, const std::vector<DigitList>& 
   return relayout_of_digits(own_size, source, kept);
 }
 
-std::optional<Loops> make_loops(const Node& node, int port, const Relayout& relayout,
-                                Grouping grouping) {
-  Loops loops{node, signature(node), {}, {}, {}, {}};
+std::optional<Loops> make_loops(const Node& node, const Signature& signature, int port,
+                                const Relayout& relayout, Grouping grouping) {
+  Loops loops{node, signature, {}, {}, {}, {}};
   const Binding& binding = loops.signature.port(port);
   Shape source;  // of one variable each
   std::vector<int> variables;

@@ -14,7 +14,7 @@ using DigitList = std::vector<int>;
 
 struct Loops {
   const Node& node;
-  Signature signature;
+  const Signature& signature;  // of the node
   std::vector<Dim> size;               // of each digit, in the moved port
   std::vector<int> variable;           // that each digit belongs to
   std::vector<DigitList> of_variable;  // the digits of each variable, outermost first
@@ -47,7 +47,7 @@ enum class Grouping {
 /// The nest after `relayout` of a port. A shared variable along which the port has size 1 takes the
 /// place of its unit dim if the relayout's target has as many unit dims as the port, and otherwise
 /// follows the axis before it. Nullopt where sizes do not divide.
-std::optional<Loops> make_loops(const Node& node, int port, const Relayout& relayout,
-                                Grouping grouping);
+std::optional<Loops> make_loops(const Node& node, const Signature& signature, int port,
+                                const Relayout& relayout, Grouping grouping);
 
 }  // namespace layline

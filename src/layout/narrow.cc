@@ -14,15 +14,42 @@ struct Least {
   Cost own;
 };
 
+/// Some movements, and a form for each.
+class Movements {
+ public:
+  explicit Movements(Conversions& conversions) : conversions_(conversions) {}
+
+  bool contains(int form) const {
+    const auto movement = static_cast<size_t>(conversions_.movement(form));
+    return movement < contained_.size() && contained_[movement];
+  }
+  void add(int form) {
+    if (contains(form)) return;
+    const auto movement = static_cast<size_t>(conversions_.movement(form));
+    if (contained_.size() <= movement) contained_.resize(movement + 1, false);
+    contained_[movement] = true;
+    forms_.push_back(form);
+  }
+  const std::vector<int>& forms() const { return forms_; }
+
+ private:
+  Conversions& conversions_;
+  std::vector<bool> contained_;
+  std::vector<int> forms_;
+};
+
 /// Adds what a value costs at least with each order of each op at it, and returns what it costs at
 /// least with any.
 Cost add_least(Choices& choices, int value, std::unordered_map<int, Least>& least) {
   const Ports& p = choices.ports(value);
   Conversions& conversions = choices.conversions(value);
-  const std::vector<int> written_forms = choices.written_forms(value);
+  Movements written(conversions);
+  for (int form : choices.written_forms(value)) written.add(form);
+  const std::vector<int>& written_forms = written.forms();
   // From the cheapest form that may be written, by the movement that is read.
   std::vector<std::optional<Cost>> cheapest;
   const auto cheapest_to = [&](int form) {
+    if (written.contains(form)) return Cost{};
     const auto movement = static_cast<size_t>(conversions.movement(form));
     if (cheapest.size() <= movement) cheapest.resize(movement + 1);
     std::optional<Cost>& known = cheapest[movement];
@@ -32,9 +59,9 @@ Cost add_least(Choices& choices, int value, std::unordered_map<int, Least>& leas
   // A copy may serve all readers: no more than the dearest of them counts.
   std::vector<Cost> of_writer;
   for (int form : written_forms) of_writer.push_back(conversions.cost(form, p.fixed));
-  std::vector<int> read, forms;
+  std::vector<int> read;
   for (int reader : p.readers) {
-    forms.clear();
+    Movements any_read(conversions);
     std::vector<Cost>& with = least.at(reader).with;
     for (int i = 0; i < choices.orders(reader); ++i) {
       read.clear();
@@ -42,12 +69,14 @@ Cost add_least(Choices& choices, int value, std::unordered_map<int, Least>& leas
       Cost most;
       for (int form : read) {
         most = std::max(most, cheapest_to(form));
-        conversions.add(forms, form);
+        any_read.add(form);
       }
       with[static_cast<size_t>(i)] += most;
     }
     for (size_t f = 0; f < written_forms.size(); ++f)
-      of_writer[f] = std::max(of_writer[f], conversions.cheapest({&written_forms[f], 1}, forms));
+      if (!any_read.contains(written_forms[f]))
+        of_writer[f] =
+            std::max(of_writer[f], conversions.cheapest({&written_forms[f], 1}, any_read.forms()));
   }
   const Cost any = *std::ranges::min_element(of_writer);
   if (p.writer >= 0) {
@@ -66,17 +95,18 @@ Cost add_least(Choices& choices, int value, std::unordered_map<int, Least>& leas
 
 }  // namespace
 
-std::optional<MostPaid> narrow(Choices& choices, const Region& region, Cost limit) {
+std::optional<Narrowed> narrow(Choices& choices, const Region& region, Cost limit) {
   for (int node : region.nodes) {
     auto& left = choices.left(node);
     left.resize(choices.node(node).orders.size());
     std::iota(left.begin(), left.end(), 0);
   }
-  MostPaid most_paid;
+  Narrowed result;
+  auto& [most_paid, all, kept_orders] = result;
   for (bool fewer = true; fewer;) {
     fewer = false;
     std::unordered_map<int, Least> least;
-    Cost all;  // what ops and values cost at least
+    all = {};
     for (int node : region.nodes) {
       Least& at = least[node];
       for (int order : choices.left(node)) at.with.push_back(choices.node_cost(node, order));
@@ -97,7 +127,8 @@ std::optional<MostPaid> narrow(Choices& choices, const Region& region, Cost limi
       if (left.empty()) return std::nullopt;
     }
   }
-  return most_paid;
+  for (int node : region.nodes) kept_orders.push_back(choices.left(node));
+  return result;
 }
 
 }  // namespace layline

@@ -11,8 +11,14 @@ namespace layline {
 /// For a value, what it costs at most in anything cheaper than a limit.
 using MostPaid = std::unordered_map<int, Cost>;
 
+struct Narrowed {
+  MostPaid most_paid;
+  Cost least;                          // what all ops and values cost at least
+  std::vector<std::vector<int>> left;  // orders of each op
+};
+
 /// Leaves only such orders of the region's ops as can be part of something cheaper than `limit`.
 /// Nullopt if an op has none: nothing is cheaper.
-std::optional<MostPaid> narrow(Choices& choices, const Region& region, Cost limit);
+std::optional<Narrowed> narrow(Choices& choices, const Region& region, Cost limit);
 
 }  // namespace layline

@@ -9,15 +9,17 @@
 namespace layline {
 namespace {
 
-// How often the parts of the graph that a proof looks at may grow, and how many entries of tables
-// may be looked at: a small part of a second, and more for each op that is looked at. An op that
-// has too many orders for all of them to be looked at, and pays for its order or its result, leaves
-// nothing to be proved of the whole: then a cheaper choice is looked for, in small parts only.
+// How often the parts of the graph that a proof looks at may grow, and how much work it may be,
+// counted in entries of tables that are looked at: some hundredths of a second, and more for each
+// op that is looked at. An op that has too many orders for all of them to be looked at, and pays
+// for its order or its result, leaves nothing to be proved of the whole: then a cheaper choice is
+// looked for, in small parts only.
 constexpr int kMostRounds = 30;
 constexpr int kMostGrowthWithoutProof = 2;
-constexpr size_t kMostWork = 2'000'000;
-constexpr size_t kMostWorkOfOp = 5'000;
-constexpr size_t kMostWorkOfPartWithoutProof = 200'000;
+constexpr size_t kMostWork = 2'300'000;
+constexpr size_t kMostWorkOfOp = 20'000;
+constexpr size_t kMostWorkOfPartWithoutProof = 400'000;
+constexpr size_t kWorkOfOrder = 2'500;  // to find it, against looking at an entry
 
 /// Looks at the parts of the graph in which something is paid. What all choices of all orders of
 /// their ops cost at least, whatever the rest of the graph does, is a bound for the whole graph. A
@@ -93,6 +95,7 @@ class Proof {
     state = candidates_.complete(node) ? State::inside : State::refused;
     if (state == State::refused && solver_.producing(node, choice_.order).price() > Cost{}.price())
       provable_ = false;
+    work_ += problem().nodes[static_cast<size_t>(node)].orders.size() * kWorkOfOrder;
   }
 
   /// Takes in whatever shares a value with the parts that are to grow. False if nothing is new.
@@ -156,13 +159,10 @@ class Proof {
 
   void add_bound(const std::vector<int>& part, bool& improved) {
     Known& known = known_[part[0]];
-    if (known.ops != part.size()) {
-      if (work_left() == 0) return;  // it costs no less than nothing
-      known = {part.size(), look_closer(part, improved)};
-    }
+    if (known.ops != part.size()) known = {part.size(), look_closer(part, improved)};
     bound_ += known.cost.least;
     // A part that is too much work is more so with its neighbours.
-    if (!known.cost.reached() && (known.cost.exact || provable_))
+    if (!known.cost.reached() && (known.cost.decided || provable_))
       growing_.insert(growing_.end(), part.begin(), part.end());
   }
 

@@ -14,8 +14,8 @@ constexpr size_t kMostEntriesInOneTable = size_t{1} << 10;
 
 class Tables {
  public:
-  Tables(Choices& choices, size_t most_sets, const MostPaid& most_paid, size_t most_entries)
-      : choices_(choices), most_sets_(most_sets), most_paid_(most_paid), room_(most_entries) {}
+  Tables(Choices& choices, size_t most_sets, const MostPaid& most_paid, size_t& room)
+      : choices_(choices), most_sets_(most_sets), most_paid_(most_paid), room_(room) {}
 
   std::optional<Energy> of(const Region& region) {
     for (int node : region.nodes) {
@@ -48,11 +48,10 @@ class Tables {
     return choices_.written(p, p.writer < 0 ? 0 : choices_.order_at(p.writer, place));
   }
 
-  /// Makes room for a table over variables of these sizes; false if there is none left.
-  bool reserve(Factor& factor, size_t a, size_t b) {
+  /// For a table over variables of these sizes; false if there is not enough left.
+  bool take_room(size_t a, size_t b) {
     if (b != 0 && a > room_ / b) return false;
     room_ -= a * b;
-    factor.table.reserve(a * b);
     return true;
   }
 
@@ -67,7 +66,8 @@ class Tables {
     std::vector<int> order(nodes.size(), 0);
     size_t entries = 1;
     for (int node : nodes) entries *= static_cast<size_t>(choices_.orders(node));
-    if (!reserve(factor, entries, 1)) return false;
+    if (!take_room(entries, 1)) return false;
+    factor.table.reserve(entries);
     Conversions& conversions = choices_.conversions(value);
     std::vector<int> read;
     bool more = true;
@@ -99,12 +99,16 @@ class Tables {
       if (place.size() <= movement) place.resize(movement + 1, -1);
       return place[movement];
     };
+    std::vector<OfOrders> ops(1 + p.readers.size());
     size_t reads = 0;
-    std::vector<int> read;
-    for (int reader : p.readers) {
-      for (int i = 0; i < choices_.orders(reader); ++i) {
+    for (size_t r = 0; r < p.readers.size(); ++r) {
+      OfOrders& op = ops[r + 1];
+      op.node = p.readers[r];
+      std::vector<int> read;
+      for (int i = 0; i < choices_.orders(op.node); ++i) {
         read.clear();
-        choices_.add_reads(reader, choices_.order_at(reader, i), value, read);
+        choices_.add_reads(op.node, choices_.order_at(op.node, i), value, read);
+        op.add(read);
         for (int form : read) {
           if (place_of(form) >= 0) continue;
           place_of(form) = static_cast<int>(copies.size());
@@ -113,35 +117,34 @@ class Tables {
       }
       reads += read.size();
     }
-    const KeptSets sets(copies.size(), reads, most_sets_, too_dear(value, copies));
-    const int kept = static_cast<int>(energy_.domain.size());
-    energy_.domain.push_back(sets.count());
+    OfOrders& writer = ops[0];
+    writer.node = p.writer;
+    for (int i = 0; i < writer_orders(p); ++i) writer.add({written_at(p, i)});
 
-    Factor paid{{}, {}};
-    if (p.writer >= 0) paid.scope.push_back(variable_.at(p.writer));
-    paid.scope.push_back(kept);
-    const auto count = static_cast<size_t>(sets.count());
-    if (!reserve(paid, static_cast<size_t>(writer_orders(p)), count)) return false;
-    std::unordered_map<int, std::vector<Cost>> row_of;  // what is written
-    for (int i = 0; i < writer_orders(p); ++i) {
-      const int form = written_at(p, i);
-      const auto [row, is_new] = row_of.try_emplace(form);
-      if (is_new) {
-        std::vector<Cost> each;  // copies move differently, so each adds its own cost
-        for (int copy : copies) each.push_back(conversions.added(form, p.fixed, copy));
-        row->second = sets.sums(conversions.cost(form, p.fixed), each);
-        if (sets.has_rest())
-          row->second.push_back(least_of_rest(conversions, form, copies, p, sets));
-      }
-      paid.table.insert(paid.table.end(), row->second.begin(), row->second.end());
+    const size_t written = writer.forms.size();
+    KeptSets::Paid paid{{}, std::vector<PackedCost>(copies.size() * written)};
+    for (size_t w = 0; w < written; ++w) {
+      const int form = writer.forms[w][0];
+      paid.fixed.push_back(conversions.cost(form, p.fixed));
+      for (size_t copy = 0; copy < copies.size(); ++copy)
+        paid.copy[copy * written + w] = conversions.added(form, p.fixed, copies[copy]);
     }
-    energy_.factors.push_back(std::move(paid));
-    for (int reader : p.readers) {
-      Factor found{{variable_.at(reader), kept}, {}};
-      if (!reserve(found, static_cast<size_t>(choices_.orders(reader)), count)) return false;
-      for (int i = 0; i < choices_.orders(reader); ++i) {
-        read.clear();
-        choices_.add_reads(reader, choices_.order_at(reader, i), value, read);
+    const std::optional<PackedCost> most = most_paid(value);
+    const KeptSets sets(copies.size(), reads, most_sets_, paid, most.value_or(Cost::forbidden()));
+    size_t rows = 0;
+    for (const OfOrders& op : ops) rows += op.forms.size();
+    if (!take_room(rows, static_cast<size_t>(sets.count()))) return false;
+
+    std::vector<PackedCost> each(copies.size());
+    for (size_t w = 0; w < written; ++w) {
+      for (size_t copy = 0; copy < copies.size(); ++copy)
+        each[copy] = paid.copy[copy * written + w];
+      auto& row = writer.rows.emplace_back(sets.sums(paid.fixed[w], each));
+      if (sets.has_rest())
+        row.push_back(least_of_rest(conversions, writer.forms[w][0], copies, p, sets));
+    }
+    for (size_t r = 1; r < ops.size(); ++r)
+      for (const std::vector<int>& read : ops[r].forms) {
         std::vector<int> needed(copies.size(), 0);
         int64_t views = 0;
         for (int form : read) {
@@ -150,40 +153,80 @@ class Tables {
           views += copies[copy] != form;
         }
         const auto all = std::ranges::count(needed, 1);
+        auto& row = ops[r].rows.emplace_back();
+        row.reserve(static_cast<size_t>(sets.count()));
         for (int had : sets.sums(0, needed))
-          found.table.push_back(had == all ? Cost{0, 0, views, 0} : Cost::forbidden());
-        if (sets.has_rest()) found.table.push_back({});
+          row.push_back(had == all ? Cost{0, 0, views, 0} : Cost::forbidden());
+        if (sets.has_rest()) row.push_back({});
       }
-      energy_.factors.push_back(std::move(found));
-    }
-    return true;
+    return add_factors(ops, useful(ops, most));
   }
 
-  /// Whether to keep a set of copies costs more than may be paid for the value, whatever is
-  /// written.
-  std::function<bool(std::span<const int>)> too_dear(int value, const std::vector<int>& copies) {
-    const auto limit = most_paid_.find(value);
-    if (limit == most_paid_.end()) return [](const auto&) { return false; };
-    const Ports& p = choices_.ports(value);
-    Conversions& conversions = choices_.conversions(value);
-    struct Written {
-      Cost fixed;              // what is read whatever is chosen
-      std::vector<Cost> copy;  // each of the others
-    };
-    std::vector<Written> all;
-    for (int form : choices_.written_forms(value)) {
-      all.push_back({conversions.cost(form, p.fixed), {}});
-      for (int copy : copies)
-        all.back().copy.push_back(
-            conversions.contains(p.fixed, copy) ? Cost{} : conversions.between(form, copy));
+  /// What the cost of an op at a value depends on, in each of its orders: the forms that it writes
+  /// or reads there. Many orders have the same.
+  struct OfOrders {
+    int node = -1;  // none if there is no choice
+    std::vector<std::vector<int>> forms;
+    std::vector<size_t> of_order;               // which of the forms
+    std::vector<std::vector<PackedCost>> rows;  // for all forms, the cost with each set
+
+    void add(const std::vector<int>& of_next) {
+      const auto known = std::ranges::find(forms, of_next);
+      of_order.push_back(static_cast<size_t>(known - forms.begin()));
+      if (known == forms.end()) forms.push_back(of_next);
     }
-    return [all = std::move(all), most = limit->second](std::span<const int> set) {
-      return std::ranges::none_of(all, [&](const Written& written) {
-        Cost cost = written.fixed;
-        for (int copy : set) cost += written.copy[static_cast<size_t>(copy)];
-        return cost.price() < most.price();
-      });
-    };
+  };
+
+  /// What may be paid for a value at most.
+  std::optional<PackedCost> most_paid(int value) const {
+    const auto limit = most_paid_.find(value);
+    if (limit == most_paid_.end()) return std::nullopt;
+    return Cost{limit->second.time_ps, limit->second.permutes};
+  }
+
+  /// The sets that can be part of anything cheaper than `most`, by what the ops at a value cost at
+  /// least with them.
+  std::vector<size_t> useful(const std::vector<OfOrders>& ops, std::optional<PackedCost> most) {
+    std::vector<PackedCost> all(ops[0].rows[0].size());
+    for (size_t i = 0; i < ops.size(); ++i) {
+      const OfOrders& op = ops[i];
+      std::vector<PackedCost> own(op.forms.size(), Cost::forbidden());  // of orders with each
+      for (size_t k = 0; k < op.of_order.size(); ++k) {
+        PackedCost& least = own[op.of_order[k]];
+        const bool counted = op.node < 0 || (i > 0 && op.node == ops[0].node);
+        least = std::min(
+            least,
+            counted ? PackedCost{}
+                    : choices_.node_cost(op.node, choices_.order_at(op.node, static_cast<int>(k))));
+      }
+      std::vector<PackedCost> best(all.size(), Cost::forbidden());
+      for (size_t f = 0; f < op.rows.size(); ++f)
+        for (size_t set = 0; set < best.size(); ++set)
+          best[set] = std::min(best[set], own[f] + op.rows[f][set]);
+      for (size_t set = 0; set < best.size(); ++set) all[set] += best[set];
+      if (most) *most += *std::ranges::min_element(own);
+    }
+    const auto limit = most.value_or(Cost::forbidden()).price();
+    std::vector<size_t> result;
+    for (size_t set = 0; set < all.size(); ++set)
+      if (all[set].price() < limit) result.push_back(set);
+    return result;
+  }
+
+  bool add_factors(const std::vector<OfOrders>& ops, const std::vector<size_t>& sets) {
+    const int kept = static_cast<int>(energy_.domain.size());
+    energy_.domain.push_back(static_cast<int>(sets.size()));
+    for (const OfOrders& op : ops) {
+      if (!take_room(op.of_order.size(), sets.size())) return false;
+      Factor factor;
+      if (op.node >= 0) factor.scope.push_back(variable_.at(op.node));
+      factor.scope.push_back(kept);
+      factor.table.reserve(op.of_order.size() * sets.size());
+      for (size_t form : op.of_order)
+        for (size_t set : sets) factor.table.push_back(op.rows[form][set]);
+      energy_.factors.push_back(std::move(factor));
+    }
+    return true;
   }
 
   /// No set with more copies than the largest that is told apart costs less.
@@ -204,7 +247,7 @@ class Tables {
   Choices& choices_;
   const size_t most_sets_;
   const MostPaid& most_paid_;
-  size_t room_;  // entries of tables that may still be added
+  size_t& room_;  // entries of tables that may still be worked out
   std::unordered_map<int, int> variable_;
   Energy energy_;
 };
@@ -212,8 +255,8 @@ class Tables {
 }  // namespace
 
 std::optional<Energy> energy_of(Choices& choices, const Region& region, size_t most_sets,
-                                const MostPaid& most_paid, size_t most_entries) {
-  return Tables(choices, most_sets, most_paid, most_entries).of(region);
+                                const MostPaid& most_paid, size_t& room) {
+  return Tables(choices, most_sets, most_paid, room).of(region);
 }
 
 }  // namespace layline

@@ -10,13 +10,15 @@
 namespace layline {
 namespace {
 
-// Sets of copies of one value that are told apart: in general, and where ops are few.
+// Sets of copies of one value that are told apart.
 constexpr size_t kMostKeptSets = 1000;
-constexpr size_t kMoreKeptSets = 3000;
-constexpr size_t kFewOps = 24;
 
-// Working out an entry of a table, against looking at it.
-constexpr size_t kWorkOfEntry = 8;
+// Working out an entry of a table, against looking at it when variables are eliminated.
+constexpr size_t kWorkOfEntry = 2;
+
+// Something cheaper than a choice is first looked for in this part of what lies between the cost of
+// the choice and what everything costs at least.
+constexpr int64_t kShareOfGap = 16;
 
 // Entries of a table during elimination: first a size that is quickly exhausted, then what memory
 // allows. In parts of the graph that are searched for a proof, it depends on how many ops they
@@ -25,6 +27,7 @@ constexpr size_t kSmallTables = size_t{1} << 10;
 constexpr size_t kLargeTables = size_t{1} << 18;
 constexpr size_t kPartTables = size_t{1} << 15;
 constexpr size_t kFewOpsTables = size_t{1} << 20;
+constexpr size_t kFewOps = 24;
 
 }  // namespace
 
@@ -165,48 +168,76 @@ class Solver::Implementation {
   }
 
  private:
-  /// Looks for something cheaper than a choice in a part of the graph.
+  /// Looks for something cheaper than a choice in a part of the graph. The lower a limit is, the
+  /// fewer orders are left below it and the smaller are the tables: so first below one that is
+  /// little more than what everything costs at least. Whatever is found there says that the part
+  /// is too small to prove anything.
   void search(const Region& region, const std::vector<int>& order, size_t most_work,
               PartialCost& result) {
-    const Cost known = choices_.cost_in(region, order);
+    const Cost known = choices_.cost_in(region, order), rest = result.least;
     result.chosen += known;
-    const Cost rest = result.least;
     result.least = result.chosen;
-    const auto most_paid = narrow(choices_, region, known);
-    const bool small = region.nodes.size() <= kFewOps;
-    std::optional<Energy> energy;
-    if (most_paid)
-      energy = energy_of(choices_, region, small ? kMoreKeptSets : kMostKeptSets, *most_paid,
-                         most_work / kWorkOfEntry);
-    if (most_paid && !energy) {
-      result.least = rest;
-      result.exact = false;
-      result.work += most_work;
-    } else if (energy) {
-      for (const Factor& factor : energy->factors)
-        result.work += factor.table.size() * kWorkOfEntry;
-      const Pruned pruned = prune(*std::move(energy), known);
-      Minimum minimum;
-      minimum.bound = known;
-      if (!pruned.empty)
-        minimum = minimise(pruned.energy, small ? kFewOpsTables : kPartTables,
-                           most_work - std::min(most_work, result.work));
-      result.work += minimum.work;
-      if (minimum.bound.price() < known.price()) {
-        result.least = rest + minimum.bound;
-        result.exact = minimum.exact();
-        for (size_t i = 0; i < region.nodes.size(); ++i)
-          result.cheapest.emplace_back(
-              region.nodes[i],
-              choices_.order_at(region.nodes[i],
-                                pruned.kept[i][static_cast<size_t>(minimum.choice[i])]));
+    if (auto below_known = narrow(choices_, region, known)) {
+      const int64_t least = below_known->least.time_ps, gap = known.time_ps - least;
+      Cost bound;
+      if (gap >= kShareOfGap) {
+        const Cost limit{least + gap / kShareOfGap, 0, 0, 0};
+        if (const auto narrowed = narrow(choices_, region, limit))
+          bound = search_below(limit, *narrowed, region, known, most_work, result);
+        else
+          bound = limit;
       }
+      if (result.cheapest.empty()) {
+        for (size_t i = 0; i < region.nodes.size(); ++i)
+          choices_.left(region.nodes[i]) = std::move(below_known->left[i]);
+        bound =
+            std::max(bound, search_below(known, *below_known, region, known, most_work, result));
+      }
+      result.least = rest + bound;
     }
     for (int node : region.nodes) choices_.left(node).clear();
   }
 
+  /// What a region costs at least, or the limit if that is more. Takes over the cheapest orders
+  /// that are found if they cost less than is known.
+  Cost search_below(Cost limit, const Narrowed& narrowed, const Region& region, Cost known,
+                    size_t most_work, PartialCost& result) {
+    const bool small = region.nodes.size() <= kFewOps;
+    const auto work_left = [&] { return most_work - std::min(most_work, result.work); };
+    const size_t most_entries = work_left() / kWorkOfEntry;
+    size_t room = most_entries;
+    auto energy = energy_of(choices_, region, kMostKeptSets, narrowed.most_paid, room);
+    result.work += (most_entries - room) * kWorkOfEntry;
+    if (!energy) {
+      result.decided = false;
+      result.work = most_work;
+      return {};
+    }
+    const Pruned pruned = prune(*std::move(energy), limit, work_left());
+    result.work += pruned.work;
+    if (pruned.empty) return limit;
+    Minimum minimum = minimise(pruned.energy, kSmallTables, work_left());
+    result.work += minimum.work;
+    const auto decided = [&] {
+      return minimum.cost.price() < known.price() || minimum.bound.price() >= limit.price();
+    };
+    if (!decided()) {
+      minimum = minimise(pruned.energy, small ? kFewOpsTables : kPartTables, work_left());
+      result.work += minimum.work;
+    }
+    result.decided = decided();
+    if (minimum.bound.price() >= limit.price()) return limit;
+    for (size_t i = 0; i < region.nodes.size(); ++i)
+      result.cheapest.emplace_back(
+          region.nodes[i],
+          choices_.order_at(region.nodes[i],
+                            pruned.kept[i][static_cast<size_t>(minimum.choice[i])]));
+    return minimum.bound;
+  }
+
   Minimum solve(const Region& region, std::vector<int>& chosen) {
-    const Energy energy = energy_of(choices_, region, kMostKeptSets).value();
+    size_t room = std::numeric_limits<size_t>::max();
+    const Energy energy = energy_of(choices_, region, kMostKeptSets, {}, room).value();
     Minimum minimum = minimise(energy, kSmallTables);
     if (!minimum.exact()) {
       // Too wide to be eliminated variable by variable: a cut if two orders are all there is.

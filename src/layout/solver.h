@@ -25,7 +25,7 @@ struct PartialCost {
   Cost least;
   Cost chosen;
   std::vector<std::pair<int, int>> cheapest;  // ops and their orders, if anything is cheaper
-  bool exact = true;                          // which costs `least`
+  bool decided = true;                        // whether anything is
   size_t work = 0;
   bool reached() const { return least.price() == chosen.price(); }
 };

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "layout/shift_costs.h"
 #include "random_op.h"
 
 namespace layline {
@@ -30,8 +31,8 @@ Energy random_energy(Random& random, int64_t most_variables = 7, int64_t most_ch
       entries *= static_cast<size_t>(energy.domain[static_cast<size_t>(variable)]);
     Factor factor{scope, {}};
     for (size_t i = 0; i < entries; ++i)
-      factor.table.push_back({random.between(0, greatest), random.between(0, 1),
-                              random.between(0, 1), random.between(0, 1)});
+      factor.table.push_back(Cost{random.between(0, greatest), random.between(0, 1),
+                                  random.between(0, 1), random.between(0, 1)});
     energy.factors.push_back(std::move(factor));
   }
   return energy;
@@ -81,7 +82,7 @@ TEST(Elimination, TablesAreLongerThanWhatIsAddedUpAtATime) {
 }
 
 TEST(Elimination, MoreTiesThanCanBeCountedAreRefused) {
-  Energy energy{{2}, {{{0}, {{0, 0, 2'000'000}, {1}}}}};
+  Energy energy{{2}, {{{0}, {Cost{0, 0, 2'000'000}, Cost{1}}}}};
   EXPECT_EQ(minimise(energy).cost, (Cost{0, 0, 2'000'000}));
   energy.factors.push_back(energy.factors[0]);
   EXPECT_THROW(minimise(energy), UserError);
@@ -152,10 +153,104 @@ TEST(Elimination, PruningKeepsWhateverIsCheaperThanTheLimit) {
   EXPECT_GT(empty, 0);
 }
 
+TEST(Elimination, PruningWithoutWorkKeepsEverything) {
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Random random(seed);
+    const Energy energy = random_energy(random);
+    const Pruned pruned = prune(energy, Cost{}, 0);
+    if (energy.factors.empty()) continue;
+    EXPECT_EQ(pruned.energy.domain, energy.domain);
+    EXPECT_EQ(pruned.work, 0);
+    EXPECT_FALSE(pruned.empty);
+  }
+}
+
+/// What every choice costs at least, by each factor for itself.
+Cost sum_of_least(const Energy& energy) {
+  PackedCost sum;
+  for (const Factor& factor : energy.factors) sum += *std::ranges::min_element(factor.table);
+  return sum.unpacked();
+}
+
+TEST(ShiftCosts, EveryChoiceCostsWhatItDid) {
+  int more = 0, less = 0;
+  for (uint32_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Random random(seed);
+    Energy energy = random_energy(random);
+    for (Factor& factor : energy.factors) {
+      for (PackedCost& cost : factor.table) cost.add_time(1'000 * cost.time_ps());
+      const auto last = static_cast<int64_t>(factor.table.size()) - 1;
+      if (random.chance(4))
+        factor.table[static_cast<size_t>(random.between(0, last))] = Cost::forbidden();
+    }
+    Energy shifted = energy;
+    shift_costs(shifted);
+    for_all_choices(energy, [&](const std::vector<int>& choice) {
+      const Cost before = cost_of(energy, choice), after = cost_of(shifted, choice);
+      ASSERT_EQ(before.is_forbidden(), after.is_forbidden());
+      if (before.is_forbidden()) return;
+      ASSERT_EQ(before, after);
+    });
+    // What is rounded may be lost.
+    more += sum_of_least(shifted).time_ps > sum_of_least(energy).time_ps + 100;
+    const bool pairs = std::ranges::all_of(
+        energy.factors, [](const Factor& factor) { return factor.scope.size() <= 2; });
+    less += pairs && sum_of_least(shifted).time_ps < sum_of_least(energy).time_ps - 100;
+  }
+  EXPECT_GT(more, 400);
+  EXPECT_LT(less, more / 10);
+}
+
+TEST(ShiftCosts, AChainSaysAllByItself) {
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Random random(seed);
+    Energy energy;
+    for (int i = 0; i < 6; ++i) energy.domain.push_back(static_cast<int>(random.between(1, 4)));
+    for (int i = 0; i + 1 < 6; ++i) {
+      Factor factor{{i, i + 1}, {}};
+      for (int entry =
+               energy.domain[static_cast<size_t>(i)] * energy.domain[static_cast<size_t>(i) + 1];
+           entry > 0; --entry)
+        factor.table.push_back(Cost{random.between(0, 9)});
+      energy.factors.push_back(std::move(factor));
+    }
+    const Cost least = least_cost(energy);
+    shift_costs(energy);
+    ASSERT_EQ(sum_of_least(energy), least);
+    ASSERT_TRUE(prune(energy, least).empty);
+  }
+}
+
+TEST(PackedCost, IsACost) {
+  Random random(1);
+  const auto any = [&] {
+    return Cost{random.between(0, 3), random.between(0, 3), random.between(0, 3),
+                random.between(0, 3)};
+  };
+  for (int i = 0; i < 10'000; ++i) {
+    const Cost a = any(), b = any(), c = any();
+    ASSERT_EQ(PackedCost(a).unpacked(), a);
+    ASSERT_EQ((PackedCost(a) + b).unpacked(), a + b);
+    ASSERT_EQ(PackedCost(a) < PackedCost(b), a < b);
+    ASSERT_EQ(PackedCost(a).price() < PackedCost(b).price(), a.price() < b.price());
+    ASSERT_EQ((PackedCost(a) + b + (PackedCost(c) - b)).unpacked(), a + c);
+    // What may still be paid: less time, but fewer permutes than none.
+    const Cost left{5, -random.between(1, 3)};
+    ASSERT_EQ(PackedCost(a).price() < PackedCost(left).price(), a.price() < left.price());
+  }
+  EXPECT_EQ((PackedCost(Cost::forbidden()) + Cost{1} + Cost::forbidden()).unpacked().time_ps,
+            Cost::kForbiddenTime);
+}
+
 TEST(Elimination, ForbiddenChoicesAreAvoided) {
   // Two variables that must be equal, one of which prefers 0 and the other, less strongly, 1.
   const Cost no = Cost::forbidden();
-  const Energy energy{{2, 2}, {{{0}, {{0}, {5}}}, {{1}, {{3}, {0}}}, {{0, 1}, {{0}, no, no, {0}}}}};
+  const Energy energy{
+      {2, 2},
+      {{{0}, {Cost{0}, Cost{5}}}, {{1}, {Cost{3}, Cost{0}}}, {{0, 1}, {Cost{0}, no, no, Cost{0}}}}};
   const Minimum minimum = minimise(energy);
   EXPECT_EQ(minimum.choice, (std::vector{0, 0}));
   EXPECT_EQ(minimum.cost, (Cost{3}));
@@ -165,14 +260,14 @@ TEST(Elimination, ForbiddenChoicesAreAvoided) {
 TEST(Elimination, SumsOfForbiddenCostsDoNotOverflow) {
   const Cost no = Cost::forbidden();
   Energy energy{{2}, {}};
-  for (int i = 0; i < 100; ++i) energy.factors.push_back({{0}, {no, {1}}});
+  for (int i = 0; i < 100; ++i) energy.factors.push_back({{0}, {no, Cost{1}}});
   const Minimum minimum = minimise(energy);
   EXPECT_EQ(minimum.choice, (std::vector{1}));
   EXPECT_EQ(minimum.cost, (Cost{100}));
 }
 
 TEST(Elimination, NothingToChoose) {
-  const Minimum minimum = minimise({{}, {{{}, {{7}}}}});
+  const Minimum minimum = minimise({{}, {{{}, {Cost{7}}}}});
   EXPECT_EQ(minimum.cost, (Cost{7}));
   EXPECT_TRUE(minimum.exact());
 }
@@ -184,11 +279,11 @@ TEST(Elimination, LongChainsAreLinear) {
   for (int i = 0; i + 1 < kLength; ++i) {
     Factor factor{{i, i + 1}, {}};
     for (int a = 0; a < 3; ++a)
-      for (int b = 0; b < 3; ++b) factor.table.push_back({a == b ? 0 : 1});
+      for (int b = 0; b < 3; ++b) factor.table.push_back(Cost{a == b ? 0 : 1});
     energy.factors.push_back(std::move(factor));
   }
-  energy.factors.push_back({{0}, {{0}, {9}, {9}}});
-  energy.factors.push_back({{kLength - 1}, {{9}, {0}, {9}}});
+  energy.factors.push_back({{0}, {Cost{0}, Cost{9}, Cost{9}}});
+  energy.factors.push_back({{kLength - 1}, {Cost{9}, Cost{0}, Cost{9}}});
   const Minimum minimum = minimise(energy);
   EXPECT_EQ(minimum.cost, (Cost{1}));
   EXPECT_TRUE(minimum.exact());
