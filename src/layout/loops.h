@@ -14,7 +14,7 @@ using DigitList = std::vector<int>;
 
 struct Loops {
   const Node& node;
-  const Signature& signature;  // of the node
+  const Signature& signature;          // of the node
   std::vector<Dim> size;               // of each digit, in the moved port
   std::vector<int> variable;           // that each digit belongs to
   std::vector<DigitList> of_variable;  // the digits of each variable, outermost first
