@@ -158,7 +158,7 @@ class Enumeration {
         if (own[static_cast<size_t>(place)]) place = *digit++;
       const auto relayout =
           Relayout::from_factors(port_shape(node_, kResultPort), size, next, order.result.target());
-      for (const LoopOrder& joint : cross_from(node_, order, kResultPort, relayout))
+      for (const LoopOrder& joint : crossings_.cross_from(node_, order, kResultPort, relayout))
         if (!add(joint)) return false;
     } while (std::ranges::next_permutation(mine).found);
     return true;

@@ -402,7 +402,7 @@ class Candidates::Finder {
     const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
     if (placed.orders[known].at(port).moves_like(relayout)) return;
     const LoopOrder order = placed.orders[known];
-    for (const LoopOrder& joint : cross_from(*placed.node, order, port, relayout))
+    for (const LoopOrder& joint : crossings_.cross_from(*placed.node, order, port, relayout))
       add_order(node, joint);
   }
 

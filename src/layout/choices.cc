@@ -52,15 +52,6 @@ int Choices::written(const Ports& ports, int order) const {
   return ports.writer < 0 ? ports.written : node(ports.writer).writes[static_cast<size_t>(order)];
 }
 
-std::vector<int> Choices::written_forms(int value) {
-  const Ports& p = ports(value);
-  if (p.writer < 0) return {p.written};
-  std::vector<int> forms;
-  for (int i = 0; i < orders(p.writer); ++i)
-    conversions(value).add(forms, written(p, order_at(p.writer, i)));
-  return forms;
-}
-
 void Choices::add_reads(int node, int order, int value, std::vector<int>& forms) const {
   const PlacedNode& placed = this->node(node);
   for (size_t i = 0; i < placed.operands.size(); ++i)

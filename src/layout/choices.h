@@ -50,8 +50,6 @@ class Choices {
 
   /// The form that is written: by the producer's order, if it has a choice.
   int written(const Ports& ports, int order) const;
-  /// A form for each movement that may be written.
-  std::vector<int> written_forms(int value);
   /// Adds the forms of a value that an op reads in one of its orders.
   void add_reads(int node, int order, int value, std::vector<int>& forms) const;
   Conversions& conversions(int value) { return conversions_[static_cast<size_t>(value)]; }

@@ -34,11 +34,8 @@ class Conversions {
     if (movement_.size() <= static_cast<size_t>(form)) number_movements();
     return movement_[static_cast<size_t>(form)];
   }
-  /// Whether one of the forms moves like this one; and adds it if none does.
+  /// Whether one of the forms moves like this one.
   bool contains(std::span<const int> forms, int form);
-  void add(std::vector<int>& forms, int form) {
-    if (!contains(forms, form)) forms.push_back(form);
-  }
 
  private:
   Cost convert(int from, int to);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "layout/joint_order.h"
 
 namespace layline {
 namespace {
@@ -63,10 +64,28 @@ const std::vector<LoopOrder>& Crossings::cross(const Node& node, int given,
   const auto [begin, end] = known_.equal_range(hash);
   for (auto known = begin; known != end; ++known) {
     const Crossed& crossed = known->second;
-    if (crossed.kind == kind && crossed.port == port && crossed.relayout == relayout)
+    if (crossed.kind == kind && crossed.port == port && crossed.relayout == relayout &&
+        !crossed.from)
       return crossed.orders;
   }
-  Crossed crossed{kind, port, relayout, layline::cross(node, port, relayout)};
+  Crossed crossed{kind, {}, port, relayout, layline::cross(node, port, relayout)};
+  return known_.emplace(hash, std::move(crossed))->second.orders;
+}
+
+const std::vector<LoopOrder>& Crossings::cross_from(const Node& node, const LoopOrder& order,
+                                                    int port, const Relayout& relayout) {
+  const Kind kind = kind_of(node);
+  const size_t hash =
+      mixed(mixed(mixed(static_cast<size_t>(kind), static_cast<size_t>(port + 1)), relayout.hash()),
+            order.result.hash());
+  const auto [begin, end] = known_.equal_range(hash);
+  for (auto known = begin; known != end; ++known) {
+    const Crossed& crossed = known->second;
+    if (crossed.kind == kind && crossed.port == port && crossed.relayout == relayout &&
+        crossed.from == order)
+      return crossed.orders;
+  }
+  Crossed crossed{kind, order, port, relayout, layline::cross_from(node, order, port, relayout)};
   return known_.emplace(hash, std::move(crossed))->second.orders;
 }
 

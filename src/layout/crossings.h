@@ -1,6 +1,7 @@
 // The loop orders of ops that are alike, worked out once: networks repeat their blocks.
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -8,11 +9,15 @@
 
 namespace layline {
 
-/// Remembers what `cross` gave, for as long as the nodes that it was asked about are not changed.
+/// Remembers what `cross` and `cross_from` gave, for as long as the nodes that they were asked
+/// about are not changed.
 class Crossings {
  public:
   /// As layline::cross. What is returned stays where it is.
   const std::vector<LoopOrder>& cross(const Node& node, int port, const Relayout& relayout);
+  /// As layline::cross_from.
+  const std::vector<LoopOrder>& cross_from(const Node& node, const LoopOrder& order, int port,
+                                           const Relayout& relayout);
 
   /// Ops that `cross` cannot tell from each other: the same op of the same types and attributes.
   using Kind = int;
@@ -24,6 +29,7 @@ class Crossings {
 
   struct Crossed {
     Kind kind;
+    std::optional<LoopOrder> from;
     int port;
     Relayout relayout;
     std::vector<LoopOrder> orders;

@@ -44,7 +44,9 @@ Cost add_least(Choices& choices, int value, std::unordered_map<int, Least>& leas
   const Ports& p = choices.ports(value);
   Conversions& conversions = choices.conversions(value);
   Movements written(conversions);
-  for (int form : choices.written_forms(value)) written.add(form);
+  if (p.writer < 0) written.add(p.written);
+  for (int i = 0; p.writer >= 0 && i < choices.orders(p.writer); ++i)
+    written.add(choices.written(p, choices.order_at(p.writer, i)));
   const std::vector<int>& written_forms = written.forms();
   // From the cheapest form that may be written, by the movement that is read.
   std::vector<std::optional<Cost>> cheapest;
