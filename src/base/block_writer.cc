@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -9,76 +11,127 @@
 namespace layline {
 namespace {
 
-// One is written while the next is made.
-constexpr size_t kMostBlocks = 1;
-
-}  // namespace
+// Of bytes that were taken: one block is written while the next is made.
+constexpr size_t kMostTaken = BlockWriter::kBlock;
+// Of all: as much as the largest weights, so that the next ones are computed while they are
+// written.
+constexpr size_t kMostLeft = size_t{16} << 20;
+constexpr size_t kMostAtOnce = 4 * BlockWriter::kBlock;
+constexpr size_t kMostPieces = 64;  // fewer than IOV_MAX
 
 int write_all(int descriptor, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return errno;
-    }
-    bytes = bytes.subspan(static_cast<size_t>(written));
+    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
+    if (count < 0 && errno != EINTR) return errno;
+    bytes = bytes.subspan(static_cast<size_t>(std::max<ssize_t>(count, 0)));
   }
   return 0;
 }
 
-BlockWriter::~BlockWriter() {
-  const std::lock_guard lock(mutex_);
-  ended_ = true;
-  changed_.notify_all();
+}  // namespace
+
+int BlockWriter::write(int descriptor, std::vector<std::byte> bytes) {
+  Piece piece;
+  piece.taken = std::move(bytes);
+  piece.bytes = piece.taken;
+  return add(descriptor, std::move(piece));
 }
 
-int BlockWriter::write(int descriptor, std::vector<std::byte>& block) {
-  if (!thread_.joinable()) {
-    try {
-      thread_ = std::jthread([this, descriptor] { run(descriptor); });
-    } catch (const std::system_error&) {  // no more threads are allowed
-      const int error = write_all(descriptor, block);
-      block.clear();
-      return error;
-    }
-  }
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return blocks_.size() < kMostBlocks; });
-  const size_t room = block.capacity();
-  blocks_.push_back(std::exchange(block, {}));
-  if (!spare_.empty()) {
-    block = std::move(spare_.back());
-    spare_.pop_back();
-  }
-  const int error = error_;
-  lock.unlock();
-  changed_.notify_all();
-  block.reserve(room);
-  return error;
+int BlockWriter::lend(int descriptor, std::span<const std::byte> bytes,
+                      std::shared_ptr<const void> owner) {
+  return add(descriptor, {bytes, {}, std::move(owner)});
 }
 
 int BlockWriter::finish() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return blocks_.empty(); });
+  ++waiting_;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return pieces_.empty(); });
+  --waiting_;
   return error_;
 }
 
+void BlockWriter::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+  }
+  thread_ = {};  // has ended
+}
+
+int BlockWriter::add(int descriptor, Piece piece) {
+  std::unique_lock lock(mutex_);
+  if (piece.bytes.empty() || error_ != 0) return error_;
+  if (!thread_.joinable()) {
+    try {
+      if (written_ + piece.bytes.size() >= kBlock)  // less is not worth a thread
+        thread_ = std::jthread([this, descriptor] { run(descriptor); });
+    } catch (const std::system_error&) {  // no more threads are allowed
+    }
+  }
+  if (!thread_.joinable()) {
+    written_ += piece.bytes.size();
+    return error_ = write_all(descriptor, piece.bytes);
+  }
+  pieces_.push_back(std::move(piece));
+  taken_ += pieces_.back().taken.size();
+  left_ += pieces_.back().bytes.size();
+  changed_.notify_all();
+  if (has_room()) return error_;
+  ++waiting_;
+  changed_.wait(lock, [&] { return has_room(); });
+  --waiting_;
+  return error_;
+}
+
+bool BlockWriter::has_room() const { return taken_ <= kMostTaken && left_ <= kMostLeft; }
+
+/// Allocates nothing: nobody would catch what that throws.
 void BlockWriter::run(int descriptor) {
+  std::array<iovec, kMostPieces> pieces;
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return ended_ || !blocks_.empty(); });
+    changed_.wait(lock, [&] {
+      return ended_ || left_ >= kBlock - written_ % kBlock || (waiting_ > 0 && left_ > 0);
+    });
     if (ended_) return;
-    if (error_ == 0) {
-      const std::span<const std::byte> block = blocks_.front();  // nobody else takes it away
-      lock.unlock();
-      const int error = write_all(descriptor, block);
-      lock.lock();
-      error_ = error;
-    }
-    blocks_.front().clear();
-    spare_.push_back(std::move(blocks_.front()));
-    blocks_.pop_front();
+    const int some = find_next(pieces);
+    lock.unlock();
+    const ssize_t count = ::writev(descriptor, pieces.data(), some);
+    const int error = count < 0 && errno != EINTR ? errno : 0;
+    lock.lock();
+    error_ = error;
+    advance(error != 0 ? left_ : static_cast<size_t>(std::max<ssize_t>(count, 0)));
     changed_.notify_all();
+  }
+}
+
+/// What is to be written at once: whole blocks, or what there is. How many pieces that are.
+int BlockWriter::find_next(std::span<iovec> pieces) const {
+  const uint64_t whole = (written_ + left_) / kBlock * kBlock;
+  size_t size = whole > written_ ? static_cast<size_t>(whole - written_) : left_;
+  size = std::min(size, kMostAtOnce - written_ % kBlock);
+  size_t count = 0;
+  for (auto piece = pieces_.begin(); size > 0 && count < pieces.size(); ++piece) {
+    const auto bytes = piece->bytes.first(std::min(size, piece->bytes.size()));
+    pieces[count++] = {const_cast<std::byte*>(bytes.data()), bytes.size()};
+    size -= bytes.size();
+  }
+  return static_cast<int>(count);
+}
+
+void BlockWriter::advance(size_t count) {
+  left_ -= count;
+  written_ += count;
+  while (count > 0) {
+    Piece& first = pieces_.front();
+    const size_t size = std::min(count, first.bytes.size());
+    first.bytes = first.bytes.subspan(size);
+    count -= size;
+    if (!first.bytes.empty()) continue;
+    taken_ -= first.taken.size();
+    pieces_.pop_front();
   }
 }
 

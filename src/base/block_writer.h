@@ -1,10 +1,14 @@
-// Writes the blocks of a file on a thread of its own, while the next ones are being made: scaling
-// and moving a network's weights takes as long as writing them.
+// Writes a file on a thread of its own, while what follows is being made: scaling and moving a
+// network's weights takes as long as writing them.
 #pragma once
+
+#include <sys/uio.h>
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <thread>
@@ -12,34 +16,53 @@
 
 namespace layline {
 
-/// Writes all bytes where the file stands; 0, or the errno of what failed.
-int write_all(int descriptor, std::span<const std::byte> bytes);
-
 class BlockWriter {
  public:
+  /// Writes are of this size, at multiples of it, wherever that much is there: the system then
+  /// caches the file in large pages, which takes half the time.
+  static constexpr size_t kBlock = size_t{1} << 20;
+
   BlockWriter() = default;
   BlockWriter(const BlockWriter&) = delete;
   BlockWriter& operator=(const BlockWriter&) = delete;
-  /// Blocks that are not written yet are lost: see finish().
-  ~BlockWriter();
+  ~BlockWriter() { stop(); }
 
-  /// Takes the block, to be written after those before, and leaves an empty one with room for as
-  /// much. Waits while too many are to be written. 0, or the errno of a block that failed: then no
-  /// more are written.
-  int write(int descriptor, std::vector<std::byte>& block);
-  /// Waits until everything is written; 0, or the errno of what failed.
+  // All of these return 0, or the errno of what failed: after that nothing is written any more. The
+  // descriptor is always the same, of a new file that nobody else writes to.
+
+  /// Takes bytes, to be written after those before. Waits while there are too many.
+  int write(int descriptor, std::vector<std::byte> bytes);
+  /// The same for bytes that stay where they are for as long as somebody has the owner, or until
+  /// finish().
+  int lend(int descriptor, std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
+  /// Waits until everything is written.
   int finish();
+  /// Nothing more is written, not even what waits.
+  void stop();
 
  private:
+  struct Piece {
+    std::span<const std::byte> bytes;  // that are left to be written
+    std::vector<std::byte> taken;
+    std::shared_ptr<const void> owner;
+  };
+
+  int add(int descriptor, Piece piece);
+  bool has_room() const;
   void run(int descriptor);
+  int find_next(std::span<iovec> pieces) const;
+  void advance(size_t count);
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::vector<std::byte>> blocks_;  // the first is being written
-  std::vector<std::vector<std::byte>> spare_;
+  std::deque<Piece> pieces_;
+  size_t taken_ = 0;      // bytes that were taken and are in memory for no one else
+  size_t left_ = 0;       // bytes of all pieces
+  uint64_t written_ = 0;  // bytes before them
+  int waiting_ = 0;       // for something to be written
   int error_ = 0;
   bool ended_ = false;
-  std::jthread thread_;  // the last: it ends before the others go
+  std::jthread thread_;
 };
 
 }  // namespace layline

@@ -19,9 +19,8 @@
 namespace layline {
 namespace {
 
-// Writes are of this size, at multiples of it: the system then caches the file in large pages,
-// which takes half the time.
-constexpr size_t kBlock = size_t{1} << 20;
+constexpr size_t kBlock = BlockWriter::kBlock;
+constexpr size_t kLeastLent = size_t{1} << 16;  // less is copied
 // How often another temporary name is tried when one is taken.
 constexpr int kMostAttempts = 100;
 
@@ -65,7 +64,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
 
 OutputFile::~OutputFile() {
   if (descriptor_ < 0) return;
-  blocks_.finish();
+  blocks_.stop();
   ::close(descriptor_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
@@ -80,19 +79,29 @@ void OutputFile::reserve(uint64_t bytes) {
 
 void OutputFile::write(std::span<const std::byte> bytes) {
   LAYLINE_ASSERT(descriptor_ >= 0, "write to '{}' after commit", path_);
+  if (bytes.size() >= kBlock) {  // is not copied
+    pass_on(bytes, nullptr);
+    return check(blocks_.finish());
+  }
   position_ += bytes.size();
   while (!bytes.empty()) {
-    size_t size = bytes.size();
-    if (buffer_.empty() && size >= kBlock) {
-      size -= size % kBlock;
-      write_through(bytes.first(size));
-    } else {
-      size = std::min(size, kBlock - buffer_.size());
-      buffer_.insert(buffer_.end(), bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size));
-      if (buffer_.size() == kBlock) check(blocks_.write(descriptor_, buffer_));
-    }
+    const size_t size = std::min(bytes.size(), kBlock - buffer_.size());
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size));
+    if (buffer_.size() == kBlock) hand_over();
     bytes = bytes.subspan(size);
   }
+}
+
+void OutputFile::lend(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+  LAYLINE_ASSERT(descriptor_ >= 0, "write to '{}' after commit", path_);
+  if (bytes.size() < kLeastLent || owner == nullptr) return write(bytes);
+  pass_on(bytes, std::move(owner));
+}
+
+void OutputFile::pass_on(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+  position_ += bytes.size();
+  hand_over();
+  check(blocks_.lend(descriptor_, bytes, std::move(owner)));
 }
 
 void OutputFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
@@ -136,14 +145,21 @@ void OutputFile::commit() {
   }
 }
 
-void OutputFile::flush() {
-  write_through(buffer_);
+void OutputFile::hand_over() {
+  // A full buffer goes itself: a copy of less takes no more memory than it needs.
+  std::vector<std::byte> taken;
+  if (buffer_.size() == kBlock)
+    taken.swap(buffer_);
+  else
+    taken = buffer_;
   buffer_.clear();
+  check(blocks_.write(descriptor_, std::move(taken)));
+  buffer_.reserve(kBlock);
 }
 
-void OutputFile::write_through(std::span<const std::byte> bytes) {
+void OutputFile::flush() {
+  hand_over();
   check(blocks_.finish());
-  check(write_all(descriptor_, bytes));
 }
 
 void OutputFile::check(int error) const {
@@ -151,6 +167,10 @@ void OutputFile::check(int error) const {
 }
 
 void OutputFile::fail(int error) const {
+  // The bytes were those of a mapped file: see exit_on_truncated_map().
+  if (error == EFAULT)
+    throw UserError(
+        "a file was cut short, or its disk failed, while it was read; nothing was written");
   throw UserError("cannot write '{}': {}", path_, std::strerror(error));
 }
 

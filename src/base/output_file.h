@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,9 @@ class OutputFile {
   void reserve(uint64_t bytes);
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
+  /// The same for bytes that stay where they are for as long as somebody has the owner: without a
+  /// copy, and perhaps later.
+  void lend(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
   /// Appends zeros until position() is a multiple of `alignment`, a power of two.
   void pad_to(uint64_t alignment);
   /// Bytes written so far.
@@ -38,10 +42,11 @@ class OutputFile {
   void commit();
 
  private:
+  void pass_on(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
+  void hand_over();
   void flush();
   void check(int error) const;
   void name_temporary();
-  void write_through(std::span<const std::byte> bytes);
   [[noreturn]] void fail(int error) const;
 
   std::string path_;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "base/output_file.h"
@@ -16,6 +17,9 @@ class FileSink : public ByteSink {
   explicit FileSink(OutputFile& file) : file_(file) {}
   void expect(uint64_t bytes) override { file_.reserve(bytes); }
   void write(std::span<const std::byte> bytes) override { file_.write(bytes); }
+  void lend(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner) override {
+    file_.lend(bytes, owner);
+  }
 
  private:
   OutputFile& file_;

@@ -277,6 +277,10 @@ class CountingSink : public ByteSink {
     sink_.write(bytes);
     position_ += bytes.size();
   }
+  void lend(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner) override {
+    sink_.lend(bytes, owner);
+    position_ += bytes.size();
+  }
   void write_little_endian(uint64_t value, size_t size) {
     std::array<std::byte, 8> bytes;
     for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(value >> (8 * i));

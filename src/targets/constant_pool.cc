@@ -1,5 +1,7 @@
 #include "targets/constant_pool.h"
 
+#include <memory>
+
 #include "base/error.h"
 
 namespace layline {
@@ -31,7 +33,14 @@ uint32_t ConstantPool::add_tensor(const Constant& data) {
 
 pte::DataSource data_source(const Constant& data) {
   return {data.byte_count(), [data](ByteSink& sink) {
-            data.stream([&sink](std::span<const std::byte> piece) { sink.write(piece); });
+            const auto loaded = std::make_shared<const Constant>(data.loaded());
+            loaded->stream([&](std::span<const std::byte> piece) {
+              // Where nothing is pending, the piece is what is stored.
+              if (piece.data() == loaded->stored().data())
+                sink.lend(piece, loaded);
+              else
+                sink.write(piece);
+            });
           }};
 }
 

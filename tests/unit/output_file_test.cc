@@ -13,6 +13,7 @@
 #include <iostream>
 #include <iterator>
 #include <limits>
+#include <random>
 
 #include "base/block_writer.h"
 #include "base/checked.h"
@@ -109,20 +110,67 @@ TEST_F(OutputFileTest, SmallAndLargeWritesKeepTheirOrder) {
   EXPECT_EQ(contents("out"), expected);
 }
 
+TEST_F(OutputFileTest, LentBytesKeepTheirPlace) {
+  std::mt19937 random(3);
+  std::string expected;
+  std::vector<std::weak_ptr<std::string>> lent;
+  OutputFile file(path("out"));
+  for (int i = 0; i < 200; ++i) {
+    const size_t size = random() % (i % 10 == 0 ? 5'000'000 : 200'000);
+    const auto chunk = std::make_shared<std::string>(size, static_cast<char>('a' + i % 26));
+    expected += *chunk;
+    const auto bytes = std::as_bytes(std::span(*chunk));
+    switch (random() % 3) {
+      case 0:
+        file.write(*chunk);
+        break;
+      case 1:
+        file.lend(bytes, nullptr);  // nobody keeps them: they are written or copied
+        break;
+      default:
+        file.lend(bytes, chunk);
+        lent.push_back(chunk);
+    }
+    ASSERT_EQ(file.position(), expected.size());
+  }
+  file.commit();
+  EXPECT_EQ(contents("out"), expected);
+  for (const auto& chunk : lent) EXPECT_TRUE(chunk.expired());
+}
+
 TEST_F(OutputFileTest, BlocksThatDoNotFitAreReported) {
   const int full = ::open("/dev/full", O_WRONLY);
   ASSERT_GE(full, 0);
-  std::vector<std::byte> block(1000);
-  const size_t room = block.capacity();
-  BlockWriter writer;
-  EXPECT_EQ(writer.write(full, block), 0);  // it is under way
-  EXPECT_TRUE(block.empty());
-  EXPECT_GE(block.capacity(), room);
-  EXPECT_EQ(writer.finish(), ENOSPC);
-  block.resize(1000);
-  EXPECT_EQ(writer.write(full, block), ENOSPC);
-  EXPECT_EQ(writer.finish(), ENOSPC);
+  const std::vector<std::byte> block(BlockWriter::kBlock);
+  for (const bool lends : {false, true}) {
+    BlockWriter writer;
+    int error = 0;
+    for (int i = 0; i < 100 && error == 0; ++i)
+      error = lends ? writer.lend(full, block, nullptr) : writer.write(full, block);
+    EXPECT_EQ(error, ENOSPC) << "100 blocks are more than may wait";
+    EXPECT_EQ(writer.finish(), ENOSPC);
+    EXPECT_EQ(writer.write(full, {}), ENOSPC);
+  }
+  BlockWriter small;
+  EXPECT_EQ(small.write(full, std::vector<std::byte>(10)), ENOSPC);
+  EXPECT_EQ(small.finish(), ENOSPC);
   ::close(full);
+}
+
+TEST_F(OutputFileTest, LentBytesOfAFileThatWasCutShortAreReported) {
+  {
+    OutputFile file(path("in"));
+    file.write(std::string(3'000'000, 'x'));
+    file.commit();
+  }
+  const auto mapped = MappedFile::open(path("in"));
+  fs::resize_file(path("in"), 10);
+  OutputFile file(path("out"));
+  EXPECT_EQ(message_of([&] {
+              file.lend(mapped->bytes(), mapped);
+              file.commit();
+            }),
+            "a file was cut short, or its disk failed, while it was read; nothing was written");
 }
 
 TEST_F(OutputFileTest, WhatIsUnderWayIsGoneWithoutACommit) {

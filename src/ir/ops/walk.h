@@ -22,14 +22,19 @@ void walk(const Ints& dims, const std::array<Ints, n>& strides, Visit visit) {
   if (dims.empty()) return visit(0, std::array<int64_t, n>{});
   int64_t position = 0;
   const auto along = [&](const auto& self, size_t axis, std::array<int64_t, n> offsets) -> void {
-    const bool innermost = axis + 1 == dims.size();  // no call for each element
-    for (int64_t i = 0; i < dims[axis]; ++i) {
-      if (innermost)
-        visit(position++, offsets);
-      else
-        self(self, axis + 1, offsets);
-      for (size_t k = 0; k < n; ++k) offsets[k] += strides[k][axis];
+    std::array<int64_t, n> steps;
+    for (size_t k = 0; k < n; ++k) steps[k] = strides[k][axis];
+    const auto step = [&] {
+      for (size_t k = 0; k < n; ++k) offsets[k] += steps[k];
+    };
+    if (axis + 1 < dims.size()) {
+      for (int64_t i = 0; i < dims[axis]; ++i, step()) self(self, axis + 1, offsets);
+      return;
     }
+    // Without a call, and without going to memory, for each element.
+    const int64_t first = position;
+    position += dims[axis];
+    for (int64_t i = 0; i < dims[axis]; ++i, step()) visit(first + i, offsets);
   };
   along(along, 0, {});
 }
