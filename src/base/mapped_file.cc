@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -24,11 +25,15 @@ struct Descriptor {
 };
 
 /// Maps pages, in steps after which it can be stopped. Only advice: kernels before 5.14 do not know
-/// it, and where the file was cut short there is nothing to map.
+/// it, and where the file was cut short there is nothing to map. A step locks the process's memory
+/// map; without the pauses, other threads that allocate memory waited for all of them.
 void map_pages(const std::stop_token& stop, std::byte* data, size_t size) {
-  constexpr size_t kStep = size_t{4} << 20;
-  for (size_t done = 0; done < size && !stop.stop_requested(); done += kStep)
+  constexpr size_t kStep = size_t{1} << 20;
+  constexpr std::chrono::microseconds kPause{20};
+  for (size_t done = 0; done < size && !stop.stop_requested(); done += kStep) {
     if (::madvise(data + done, std::min(kStep, size - done), MADV_POPULATE_READ) != 0) return;
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 }  // namespace
