@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "algebra/refine.h"
 #include "base/error.h"
 #include "layout/loops.h"
 
@@ -420,7 +421,33 @@ std::vector<LoopOrder> cross_gather(const Loops& loops, int port) {
   return orders;
 }
 
+bool is_spatial(Op op) {
+  return op == Op::conv || op == Op::conv_transpose || op == Op::max_pool || op == Op::avg_pool ||
+         op == Op::resize;
+}
+
+/// Whether a relayout moves nothing from one dim of its source past another: cross_spatial accepts
+/// no other, and most that it is asked about are.
+bool keeps_order_of_dims(const Relayout& relayout) {
+  const auto parts = refine(relayout.factors(), relayout.source());
+  if (!parts) return true;
+  const size_t count = relayout.factors().size();
+  std::vector<int> first(count, -1), last(count, -1);  // dims that a factor is part of
+  for (const SharedDigit& part : *parts) {
+    const auto factor = static_cast<size_t>(part.left);
+    if (first[factor] < 0) first[factor] = part.right;
+    last[factor] = part.right;
+  }
+  int dim = 0;
+  for (int factor : relayout.order()) {
+    if (first[static_cast<size_t>(factor)] < dim) return false;
+    dim = last[static_cast<size_t>(factor)];
+  }
+  return true;
+}
+
 std::vector<LoopOrder> cross_loops(const Loops& loops, int port) {
+  if (is_spatial(loops.node.op())) return cross_spatial(loops, port);
   switch (loops.node.op()) {
     case Op::gather:
       return cross_gather(loops, port);
@@ -428,12 +455,6 @@ std::vector<LoopOrder> cross_loops(const Loops& loops, int port) {
       return cross_linear(loops, port);
     case Op::matmul:
       return cross_matmul(loops, port);
-    case Op::conv:
-    case Op::conv_transpose:
-    case Op::max_pool:
-    case Op::avg_pool:
-    case Op::resize:
-      return cross_spatial(loops, port);
     default:
       return cross_shared(loops);
   }
@@ -473,6 +494,7 @@ std::vector<LoopOrder> cross(const Node& node, int port, const Relayout& relayou
   // Nothing passes an op that reads at places of its own.
   if (node.is(Op::grid_sample))
     return relayout.is_identity() ? std::vector{source_order(node)} : std::vector<LoopOrder>{};
+  if (is_spatial(node.op()) && !keeps_order_of_dims(relayout)) return {};
   const Signature axes = signature(node);
   for (const Grouping grouping : {Grouping::dims, Grouping::movement}) {
     const auto loops = make_loops(node, axes, port, relayout, grouping);

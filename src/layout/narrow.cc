@@ -100,6 +100,7 @@ Cost add_least(Choices& choices, int value, std::unordered_map<int, Least>& leas
 std::optional<Narrowed> narrow(Choices& choices, const Region& region, Cost limit) {
   for (int node : region.nodes) {
     auto& left = choices.left(node);
+    if (!left.empty()) continue;
     left.resize(choices.node(node).orders.size());
     std::iota(left.begin(), left.end(), 0);
   }

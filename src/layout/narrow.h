@@ -17,8 +17,8 @@ struct Narrowed {
   std::vector<std::vector<int>> left;  // orders of each op
 };
 
-/// Leaves only such orders of the region's ops as can be part of something cheaper than `limit`.
-/// Nullopt if an op has none: nothing is cheaper.
+/// Leaves only such orders of the region's ops, of those that were left, as can be part of
+/// something cheaper than `limit`. Nullopt if an op has none: nothing is cheaper.
 std::optional<Narrowed> narrow(Choices& choices, const Region& region, Cost limit);
 
 }  // namespace layline
