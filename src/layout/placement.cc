@@ -39,7 +39,7 @@ class Proof {
     state_.assign(problem().nodes.size(), State::outside);
     const Cost apart = bound_;
     want_where_paid();
-    int grown = 0;
+    int grown = 0, steps = 0;
     for (int round = 0; round < kMostRounds; ++round) {
       bound_ = apart;
       growing_.clear();
@@ -49,7 +49,9 @@ class Proof {
         want_where_paid();
         continue;
       }
-      if (work_left() == 0 || (!provable_ && grown++ == kMostGrowthWithoutProof) || !grow()) break;
+      if (work_left() == 0 || (!provable_ && grown++ == kMostGrowthWithoutProof) ||
+          !grow(provable_ ? ++steps : 1))
+        break;
     }
   }
 
@@ -98,22 +100,28 @@ class Proof {
     work_ += problem().nodes[static_cast<size_t>(node)].orders.size() * kWorkOfOrder;
   }
 
-  /// Takes in whatever shares a value with the parts that are to grow. False if nothing is new.
-  bool grow() {
+  /// Takes in whatever shares a value with the parts that are to grow, and so on, in as many steps.
+  /// False if nothing is new.
+  bool grow(int steps) {
     const size_t before = wanted_.size();
-    for (int node : growing_) {
-      const PlacedNode& placed = problem().nodes[static_cast<size_t>(node)];
-      std::vector<int> values = placed.operands;
-      values.push_back(placed.result);
-      for (int v : values) {
-        if (v < 0) continue;
-        const PlacedValue& value = problem().values[static_cast<size_t>(v)];
-        if (value.producer >= 0) want(value.producer);
-        for (const PlacedValue::Reader& reader : value.readers)
-          if (reader.node >= 0) want(reader.node);
-      }
+    for (; steps > 0; --steps) {
+      const auto known = static_cast<std::ptrdiff_t>(wanted_.size());
+      for (int node : growing_) want_neighbours(problem().nodes[static_cast<size_t>(node)]);
+      growing_.assign(wanted_.begin() + known, wanted_.end());
     }
     return wanted_.size() > before;
+  }
+
+  void want_neighbours(const PlacedNode& placed) {
+    std::vector<int> values = placed.operands;
+    values.push_back(placed.result);
+    for (int v : values) {
+      if (v < 0) continue;
+      const PlacedValue& value = problem().values[static_cast<size_t>(v)];
+      if (value.producer >= 0) want(value.producer);
+      for (const PlacedValue::Reader& reader : value.readers)
+        if (reader.node >= 0) want(reader.node);
+    }
   }
 
   /// Ops that share a value belong together.
