@@ -55,38 +55,37 @@ int Crossings::first_alike(Kind kind, int port) {
   return alike[static_cast<size_t>(port)];
 }
 
+template <typename WorkOut>
+const std::vector<LoopOrder>& Crossings::remembered(Kind kind, const LoopOrder* from, int port,
+                                                    const Relayout& relayout,
+                                                    const WorkOut& work_out) {
+  size_t hash =
+      mixed(mixed(static_cast<size_t>(kind), static_cast<size_t>(port + 1)), relayout.hash());
+  if (from != nullptr) hash = mixed(hash, from->result.hash());
+  const auto [begin, end] = known_.equal_range(hash);
+  for (auto known = begin; known != end; ++known) {
+    const Crossed& crossed = known->second;
+    const bool same_from = from == nullptr ? !crossed.from : crossed.from == *from;
+    if (crossed.kind == kind && crossed.port == port && crossed.relayout == relayout && same_from)
+      return crossed.orders;
+  }
+  Crossed crossed{kind, {}, port, relayout, work_out()};
+  if (from != nullptr) crossed.from = *from;
+  return known_.emplace(hash, std::move(crossed))->second.orders;
+}
+
 const std::vector<LoopOrder>& Crossings::cross(const Node& node, int given,
                                                const Relayout& relayout) {
   const Kind kind = kind_of(node);
   const int port = first_alike(kind, given);
-  const size_t hash =
-      mixed(mixed(static_cast<size_t>(kind), static_cast<size_t>(port + 1)), relayout.hash());
-  const auto [begin, end] = known_.equal_range(hash);
-  for (auto known = begin; known != end; ++known) {
-    const Crossed& crossed = known->second;
-    if (crossed.kind == kind && crossed.port == port && crossed.relayout == relayout &&
-        !crossed.from)
-      return crossed.orders;
-  }
-  Crossed crossed{kind, {}, port, relayout, layline::cross(node, port, relayout)};
-  return known_.emplace(hash, std::move(crossed))->second.orders;
+  return remembered(kind, nullptr, port, relayout,
+                    [&] { return layline::cross(node, port, relayout); });
 }
 
 const std::vector<LoopOrder>& Crossings::cross_from(const Node& node, const LoopOrder& order,
                                                     int port, const Relayout& relayout) {
-  const Kind kind = kind_of(node);
-  const size_t hash =
-      mixed(mixed(mixed(static_cast<size_t>(kind), static_cast<size_t>(port + 1)), relayout.hash()),
-            order.result.hash());
-  const auto [begin, end] = known_.equal_range(hash);
-  for (auto known = begin; known != end; ++known) {
-    const Crossed& crossed = known->second;
-    if (crossed.kind == kind && crossed.port == port && crossed.relayout == relayout &&
-        crossed.from == order)
-      return crossed.orders;
-  }
-  Crossed crossed{kind, order, port, relayout, layline::cross_from(node, order, port, relayout)};
-  return known_.emplace(hash, std::move(crossed))->second.orders;
+  return remembered(kind_of(node), &order, port, relayout,
+                    [&] { return layline::cross_from(node, order, port, relayout); });
 }
 
 }  // namespace layline

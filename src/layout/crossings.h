@@ -26,6 +26,10 @@ class Crossings {
  private:
   /// The first operand that `cross` cannot tell from this one: parts of a concat are alike.
   int first_alike(Kind kind, int port);
+  /// What was worked out before for the same, or is now. `from` is null for `cross`.
+  template <typename WorkOut>
+  const std::vector<LoopOrder>& remembered(Kind kind, const LoopOrder* from, int port,
+                                           const Relayout& relayout, const WorkOut& work_out);
 
   struct Crossed {
     Kind kind;

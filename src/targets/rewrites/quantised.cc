@@ -12,8 +12,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Value* number(const Builder& build, double value) { return build.scalar(DType::f32, value); }
 
-Value* apply(const Builder& build, Op op, Value* a, Value* b) { return build.add(op, {a, b}); }
-
 /// A table over whole axes as a constant that broadcasts; null for groups.
 template <typename Entry>
 Value* table(const Builder& build, const Quantisation& quantisation, const Shape& shape,
@@ -29,8 +27,8 @@ Value* table(const Builder& build, const Quantisation& quantisation, const Shape
 /// round(x * inverse) + zero_point, within [min, max].
 Value* rounded(const Builder& build, Value* x, Value* inverse, Value* zero_point, int64_t min,
                int64_t max) {
-  Value* y = build.add(Op::round, {apply(build, Op::mul, x, inverse)});
-  y = apply(build, Op::add, y, zero_point);
+  Value* y = build.add(Op::round, {build.add(Op::mul, {x, inverse})});
+  y = build.add(Op::add, {y, zero_point});
   return build.clamp(y, static_cast<double>(min), static_cast<double>(max));
 }
 
@@ -55,8 +53,8 @@ Value* dequantize(const Builder& build, const Node& node) {
   Value* zero_point =
       table(build, by, shape, [&](size_t i) { return static_cast<float>(by.zero_point(i)); });
   Value* plain = build.add(Op::reinterpret, {node.operand(0)}, QuantisationAttrs{});
-  Value* y = apply(build, Op::sub, build.convert(plain, DType::f32), zero_point);
-  return apply(build, Op::mul, y, scale);
+  Value* y = build.add(Op::sub, {build.convert(plain, DType::f32), zero_point});
+  return build.add(Op::mul, {y, scale});
 }
 
 Value* quantize_by(const Builder& build, const Node& node) {
@@ -69,8 +67,8 @@ Value* quantize_by(const Builder& build, const Node& node) {
 
 Value* dequantize_by(const Builder& build, const Node& node) {
   Value* zero_point = build.convert(node.operand(2), DType::f32);
-  Value* y = apply(build, Op::sub, build.convert(node.operand(0), DType::f32), zero_point);
-  return apply(build, Op::mul, y, node.operand(1));
+  Value* y = build.add(Op::sub, {build.convert(node.operand(0), DType::f32), zero_point});
+  return build.add(Op::mul, {y, node.operand(1)});
 }
 
 /// The least and the greatest element, and 0.
@@ -87,11 +85,11 @@ Value* choose_scale(const Builder& build, const Node& node) {
   const double steps = static_cast<double>(attrs.max - attrs.min);
   Value* scale = nullptr;
   if (attrs.symmetric) {
-    Value* largest = apply(build, Op::maximum, build.add(Op::neg, {least}), greatest);
-    scale = apply(build, Op::div, largest, number(build, steps / 2));
+    Value* largest = build.add(Op::maximum, {build.add(Op::neg, {least}), greatest});
+    scale = build.add(Op::div, {largest, number(build, steps / 2)});
   } else {
-    Value* range = apply(build, Op::sub, greatest, least);
-    scale = apply(build, Op::div, range, number(build, steps));
+    Value* range = build.add(Op::sub, {greatest, least});
+    scale = build.add(Op::div, {range, number(build, steps)});
   }
   return build.clamp(scale, attrs.eps, kInfinity);
 }
@@ -105,20 +103,20 @@ Value* choose_zero_point(const Builder& build, const Node& node) {
   }
   const auto [least, greatest] = extent(build, node);
   Value* scale = build.add(Op::choose_scale, {node.operand(0)}, attrs);
-  Value* low = apply(build, Op::div, least, scale);
+  Value* low = build.add(Op::div, {least, scale});
   Value* zero_point = nullptr;
   if (attrs.balanced) {
-    Value* high = apply(build, Op::div, greatest, scale);
-    Value* low_error = apply(build, Op::add, low, number(build, min));
-    Value* high_error = apply(build, Op::add, high, number(build, max));
+    Value* high = build.add(Op::div, {greatest, scale});
+    Value* low_error = build.add(Op::add, {low, number(build, min)});
+    Value* high_error = build.add(Op::add, {high, number(build, max)});
     Value* fits_low =
-        build.add(Op::greater, {apply(build, Op::add, low_error, high_error), number(build, 0)});
-    Value* chosen = build.add(Op::where, {fits_low, apply(build, Op::sub, number(build, min), low),
-                                          apply(build, Op::sub, number(build, max), high)});
+        build.add(Op::greater, {build.add(Op::add, {low_error, high_error}), number(build, 0)});
+    Value* chosen = build.add(Op::where, {fits_low, build.add(Op::sub, {number(build, min), low}),
+                                          build.add(Op::sub, {number(build, max), high})});
     zero_point = build.add(Op::round, {build.clamp(chosen, min, max)});
   } else {
     Value* steps = build.add(Op::round, {low});
-    zero_point = build.clamp(apply(build, Op::sub, number(build, min), steps), min, max);
+    zero_point = build.clamp(build.add(Op::sub, {number(build, min), steps}), min, max);
   }
   return build.convert(zero_point, DType::i64);
 }

@@ -26,21 +26,20 @@ constexpr std::string_view kBackend = "XnnpackBackend";
 
 /// What the runtime would refuse is refused here, all of it at once.
 void preflight(const Graph& graph, const Partition& partition) {
-  std::string problems;
+  std::vector<std::string> problems;
   for (const GraphInput& input : graph.inputs()) {
     const std::string why = input.value == nullptr ? "" : rank_refusal(input.value);
-    if (why.empty()) continue;
-    problems += fmt::format("{}input {}: {}", problems.empty() ? "" : "; ", input.name, why);
+    if (!why.empty()) problems.push_back(fmt::format("input {}: {}", input.name, why));
   }
   for (const Part& part : partition.parts) {
     if (part.delegated) continue;
     const Node& node = *part.nodes[0];
     const std::string why = kernel_refusal(node);
-    if (why.empty()) continue;
-    problems += fmt::format("{}{} at {}: {}, and not delegated: {}", problems.empty() ? "" : "; ",
-                            name(node.op()), describe(node), why, part.why);
+    if (!why.empty())
+      problems.push_back(fmt::format("{} at {}: {}, and not delegated: {}", name(node.op()),
+                                     describe(node), why, part.why));
   }
-  if (!problems.empty()) throw UserError("cannot run in ExecuTorch: {}", problems);
+  if (!problems.empty()) throw UserError("cannot run in ExecuTorch: {}", fmt::join(problems, "; "));
 }
 
 StateTensor describe_state(const StatePlan::Slot& slot) {
