@@ -72,7 +72,8 @@ coverage: tosa-venv build-coverage/build.ninja ## which lines of src/ the tests 
 debug: setup build-debug/build.ninja ## an unoptimised build with debug information, in build-debug
 	cmake --build build-debug -j $(JOBS)
 
-bench: build ## layline, ExecuTorch, ONNX Runtime, OpenVINO, LiteRT and MNN on the zoo (or MODELS="NAME..."), into docs/benchmarks.md
+bench: setup build/build.ninja ## layline, ExecuTorch, ONNX Runtime, OpenVINO, LiteRT and MNN on the zoo (or MODELS="NAME..."), into docs/benchmarks.md
+	cmake --build build -j $(JOBS) --target layline
 	scripts/bench $(MODELS)
 	scripts/bench-peers $(if $(MODELS),--models $(MODELS))
 

@@ -192,7 +192,7 @@ def size_of(file):
 
 
 def executorch_version():
-    pins = (ROOT / "scripts" / "requirements-baseline.txt").read_text().split()
+    pins = (ROOT / "scripts" / "requirements-torch.txt").read_text().split()
     return next(pin for pin in pins if pin.startswith("executorch==")).partition("==")[2]
 
 

@@ -107,12 +107,10 @@ def create_with_inputs(name, batch):
 
 
 def known_models():
-    """Every name; the transformers library, slow to import and perhaps absent, comes last."""
+    """Every name; those of the transformers library, which is slow to import, come last."""
     yield from IMAGES
-    try:
-        import hugging_face
-    except ImportError:
-        return
+    import hugging_face
+
     yield from hugging_face.MODELS
 
 
