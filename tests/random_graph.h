@@ -115,7 +115,7 @@ class RandomGraph {
 
   /// Splits the dims, permutes the pieces, merges some.
   Value* any_relayout(Value* x) {
-    std::vector<Dim> factors;
+    Dims factors;
     for (const Dim& dim : x->shape()) {
       const int64_t length = dim.value();
       if (length % 2 == 0 && chance(3))
@@ -123,7 +123,7 @@ class RandomGraph {
       else
         factors.push_back(dim);
     }
-    std::vector<int> order(factors.size());
+    Permutation order(factors.size());
     std::iota(order.begin(), order.end(), 0);
     if (!chance(4)) std::shuffle(order.begin(), order.end(), random_);
     Shape target;
@@ -137,7 +137,7 @@ class RandomGraph {
         x, Relayout::from_factors(x->shape(), std::move(factors), std::move(order), target));
   }
   Value* permutation(Value* x) {
-    std::vector<int> order(x->shape().size());
+    Permutation order(x->shape().size());
     std::iota(order.begin(), order.end(), 0);
     std::shuffle(order.begin(), order.end(), random_);
     return build_.permute(x, order);
@@ -371,7 +371,7 @@ class RandomGraph {
     add(y, {bound(x) * b * static_cast<double>(k.value()), false});
   }
   Value* transposed(Value* x) {
-    std::vector<int> order(x->shape().size());
+    Permutation order(x->shape().size());
     std::iota(order.begin(), order.end(), 0);
     std::swap(order[order.size() - 1], order[order.size() - 2]);
     return build_.permute(x, order);

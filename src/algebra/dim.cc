@@ -90,7 +90,7 @@ std::optional<Dim> Dim::divide_symbols(Dim a, Dim b) {
 
 Dim product(std::span<const Dim> sizes) {
   // An empty tensor is valid however large its other dims are.
-  if (std::ranges::any_of(sizes, &Dim::is_zero)) return 0;
+  if (std::ranges::any_of(sizes, [](const Dim& size) { return size.is_zero(); })) return 0;
   Dim result;
   for (const Dim size : sizes) result = result * size;
   return result;

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/few.h"
+
 namespace layline {
 
 /// Names one unknown positive integer, such as a batch size; 0 names nothing.
@@ -85,7 +87,9 @@ std::optional<Dim> divide(Dim a, Dim b);
 int64_t exact_add(int64_t a, int64_t b);
 int64_t exact_mul(int64_t a, int64_t b);
 
-using Shape = std::vector<Dim>;
+/// Sizes, the outermost first.
+using Dims = Few<Dim, 5>;
+using Shape = Dims;
 
 /// The product of the sizes; 1 for the empty list.
 Dim product(std::span<const Dim> sizes);

@@ -21,15 +21,15 @@ bool is_permutation(std::span<const int> order) {
   return true;
 }
 
-std::vector<int> inverse_permutation(std::span<const int> order) {
-  std::vector<int> inverse(order.size());
+Permutation inverse_permutation(std::span<const int> order) {
+  Permutation inverse(order.size());
   for (int i = 0; i < std::ssize(order); ++i) inverse[order[i]] = i;
   return inverse;
 }
 
 /// The row-major stride of each dim.
-std::vector<Dim> strides(std::span<const Dim> sizes) {
-  std::vector<Dim> result(sizes.size());
+Dims strides(std::span<const Dim> sizes) {
+  Dims result(sizes.size());
   Dim stride;
   for (size_t i = sizes.size(); i-- > 0; stride = stride * sizes[i]) result[i] = stride;
   return result;
@@ -37,8 +37,8 @@ std::vector<Dim> strides(std::span<const Dim> sizes) {
 
 /// The digits 0..n-1 sorted by `key`, and in their own order where the keys are equal.
 template <typename Key>
-std::vector<int> digits_by(size_t count, Key key) {
-  std::vector<int> digits(count);
+Permutation digits_by(size_t count, Key key) {
+  Permutation digits(count);
   std::iota(digits.begin(), digits.end(), 0);
   // Not stable_sort, which takes memory for a handful of digits.
   std::ranges::sort(digits, {}, [&](int digit) { return std::pair(key(digit), digit); });
@@ -57,8 +57,8 @@ Few<int> group_ends(const SharedDigits& digits, size_t groups, Group group) {
 
 /// The canonical form of a movement of something.
 struct Movement {
-  std::vector<Dim> factors;
-  std::vector<int> order;
+  Dims factors;
+  Permutation order;
 };
 
 Movement canonical(std::span<const Dim> factors, std::span<const int> order) {
@@ -95,7 +95,7 @@ Movement canonical(std::span<const Dim> factors, std::span<const int> order) {
 
 }  // namespace
 
-Relayout::Relayout(Shape source, std::vector<Dim> factors, std::vector<int> order, Shape target) {
+Relayout::Relayout(Shape source, Dims factors, Permutation order, Shape target) {
   size_t movement = 0, shapes = 0;
   for (const Dim& factor : factors) movement = mixed(movement, factor.hash());
   for (const int factor : order) movement = mixed(movement, static_cast<size_t>(factor));
@@ -135,8 +135,7 @@ Relayout Relayout::permute(Shape from, std::span<const int> perm) {
                       std::move(to));
 }
 
-Relayout Relayout::from_factors(Shape from, std::vector<Dim> factors, std::vector<int> order,
-                                Shape to) {
+Relayout Relayout::from_factors(Shape from, Dims factors, Permutation order, Shape to) {
   const Dim count = element_count(from);
   LAYLINE_ASSERT(count == element_count(to) && count == product(factors),
                  "{} and {} have not the same number of elements", to_string(from), to_string(to));
@@ -151,7 +150,7 @@ Relayout Relayout::from_factors(Shape from, std::vector<Dim> factors, std::vecto
 
 Relayout Relayout::inverse() const {
   if (is_identity()) return *this;
-  std::vector<Dim> moved;
+  Dims moved;
   moved.reserve(factors().size());
   for (const int factor : order()) moved.push_back(factors()[factor]);
   return Relayout(target(), std::move(moved), inverse_permutation(order()), source());
@@ -206,7 +205,7 @@ Relayout Relayout::with_target(Shape shape) const {
 
 std::optional<Dim> Relayout::target_stride(Dim stride, Dim size) const {
   // Factors are maximal pieces that move as one, so the digit must lie inside one of them.
-  const std::vector<Dim> source_strides = strides(factors());
+  const Dims source_strides = strides(factors());
   for (int factor = 0; factor < std::ssize(factors()); ++factor) {
     const auto offset = divide(stride, source_strides[factor]);
     if (!offset || !divide(factors()[factor], *offset * size)) continue;
@@ -229,18 +228,18 @@ std::optional<int> Relayout::target_axis(int source_axis) const {
   }
   const auto stride = target_stride(strides(source())[source_axis], size);
   if (!stride) return std::nullopt;
-  const std::vector<Dim> target_strides = strides(target());
+  const Dims target_strides = strides(target());
   for (int axis = 0; axis < std::ssize(target()); ++axis)
     if (target_strides[axis] == *stride && target()[axis] == size) return axis;
   return std::nullopt;
 }
 
-std::optional<std::vector<int>> Relayout::as_permutation() const {
+std::optional<Permutation> Relayout::as_permutation() const {
   if (source().size() != target().size()) return std::nullopt;
   const bool empty = element_count(source()).is_zero();
   const auto has_digit = [&](Dim size) { return !empty && !size.is_one(); };
   constexpr int kOpen = -1;
-  std::vector<int> perm(target().size(), kOpen);
+  Permutation perm(target().size(), kOpen);
   for (int axis = 0; axis < std::ssize(source()); ++axis) {
     if (!has_digit(source()[axis])) continue;
     const auto place = target_axis(axis);
@@ -287,13 +286,13 @@ std::optional<Relayout> Relayout::for_broadcast(const Shape& operand) const {
   };
   for (size_t i = 0; i < padded.size(); ++i)
     if (!source()[i].is_one()) append(runs, source()[i], !padded[i].is_one());
-  std::vector<Dim> run_sizes;
+  Dims run_sizes;
   for (const Run& run : runs) run_sizes.push_back(run.size);
 
   const auto digits = refine(run_sizes, factors());
   if (!digits) return std::nullopt;
-  const std::vector<int> place = inverse_permutation(order());
-  const std::vector<int> in_target =
+  const Permutation place = inverse_permutation(order());
+  const Permutation in_target =
       digits_by(digits->size(), [&](int digit) { return place[(*digits)[digit].right]; });
   const auto is_kept = [&](int digit) { return runs[(*digits)[digit].left].kept; };
 
@@ -318,7 +317,7 @@ std::optional<Relayout> Relayout::for_broadcast(const Shape& operand) const {
   }
 
   // The movement of the operand is that of the digits it has. A broadcast digit stays as a unit.
-  std::vector<Dim> factors;
+  Dims factors;
   for (int digit = 0; digit < std::ssize(*digits); ++digit)
     factors.push_back(is_kept(digit) ? (*digits)[digit].size : Dim(1));
   return from_factors(operand, std::move(factors), in_target, std::move(target));

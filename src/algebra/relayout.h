@@ -12,8 +12,11 @@
 #include <vector>
 
 #include "algebra/dim.h"
+#include "base/few.h"
 
 namespace layline {
+
+using Permutation = Few<int, 4>;
 
 /// A bijection between the row-major positions of two shapes of equal element count: split the
 /// source range into factors, permute the factors, read the result as the target shape.
@@ -43,15 +46,14 @@ class Relayout {
   static Relayout permute(Shape from, std::span<const int> perm);
   /// Any factorisation, brought to canonical form: `factors` in source order; order[i] is the index
   /// of the factor that stands at place i of the target.
-  static Relayout from_factors(Shape from, std::vector<Dim> factors, std::vector<int> order,
-                               Shape to);
+  static Relayout from_factors(Shape from, Dims factors, Permutation order, Shape to);
 
   const Shape& source() const { return form_->source; }
   const Shape& target() const { return form_->target; }
   /// The canonical factors in source order, outermost first; their product is the element count.
-  const std::vector<Dim>& factors() const { return form_->factors; }
+  const Dims& factors() const { return form_->factors; }
   /// order()[i] is the index of the factor that stands at place i of the target.
-  const std::vector<int>& order() const { return form_->order; }
+  const Permutation& order() const { return form_->order; }
 
   /// The movement is the identity: the bytes stay, at most the shape changes.
   bool is_view() const { return factors().size() <= 1; }
@@ -90,13 +92,13 @@ class Relayout {
   std::optional<int> target_axis(int source_axis) const;
   /// The perm for which permute(source(), perm) is this relayout, if there is one. Dims without a
   /// digit are paired in order.
-  std::optional<std::vector<int>> as_permutation() const;
+  std::optional<Permutation> as_permutation() const;
 
   /// What a kernel needs: view the source as `dims`, permute by `perm`, view as the target. No
   /// transpose of lower rank has this movement.
   struct Transpose {
     Shape dims;
-    std::vector<int> perm;
+    Permutation perm;
   };
   Transpose as_transpose() const { return {factors(), order()}; }
 
@@ -115,7 +117,7 @@ class Relayout {
   int64_t map_position(int64_t source_position) const;
 
  private:
-  Relayout(Shape source, std::vector<Dim> factors, std::vector<int> order, Shape target);
+  Relayout(Shape source, Dims factors, Permutation order, Shape target);
 
   /// Where the digit of `size` at `stride` of the source positions stands in the target, if it
   /// moves as one piece: its stride there. Requires a size other than 1 and a non-empty tensor.
@@ -127,8 +129,8 @@ class Relayout {
     size_t movement_hash;  // so that unequal ones are mostly told apart without looking further
     size_t shapes_hash;
     Shape source;
-    std::vector<Dim> factors;
-    std::vector<int> order;
+    Dims factors;
+    Permutation order;
     Shape target;
     friend bool operator==(const Form&, const Form&) = default;
   };

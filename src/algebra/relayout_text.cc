@@ -34,13 +34,13 @@ class Reader {
 
   Shape shape() { return parse_shape(list('[', ']')); }
 
-  std::vector<Dim> factors() {
+  Dims factors() {
     const std::string_view text = list('(', ')');
     return parse_shape(fmt::format("[{}]", text.substr(1, text.size() - 2)));
   }
 
-  std::vector<int> order() {
-    std::vector<int> result;
+  Permutation order() {
+    Permutation result;
     for (const Dim index : factors()) {
       if (!index.is_static() || index.value() > INT16_MAX) fail("the order is no permutation");
       result.push_back(static_cast<int>(index.value()));
@@ -84,8 +84,8 @@ std::string to_string(const Relayout& relayout) {
 Relayout parse_relayout(std::string_view text) {
   Reader reader(text);
   Shape source = reader.shape();
-  std::vector<Dim> factors{element_count(source)};
-  std::vector<int> order{0};
+  Dims factors{element_count(source)};
+  Permutation order{0};
   if (!reader.accept("->")) {
     factors = reader.factors();
     reader.expect("->");

@@ -77,7 +77,10 @@ class SymbolTable {
   Sum expand(const Dim& dim) const;
   /// The size that the sum is; throws UserError if it is a negative number.
   Dim dim(const Sum& sum);
-  Dim add(const Dim& a, const Dim& b) { return dim(expand(a) + expand(b)); }
+  Dim add(const Dim& a, const Dim& b) {
+    if (a.is_static() && b.is_static()) return exact_add(a.value(), b.value());
+    return dim(expand(a) + expand(b));
+  }
   Dim subtract(const Dim& a, const Dim& b) { return dim(expand(a) - expand(b)); }
   /// Rounded down; the divisor is positive.
   Sum quotient(const Sum& dividend, int64_t divisor);

@@ -91,7 +91,7 @@ void scale_columns(Bytes in, std::span<const float> factors, size_t position, st
 /// A relayout whose outermost digit stays outermost moves every value of that digit alike: this is
 /// what it does to `count` of them.
 Relayout leading_part(const Relayout& relayout, int64_t count) {
-  std::vector<Dim> factors = relayout.factors();
+  Dims factors = relayout.factors();
   factors[0] = count;
   const Shape flat = {element_count(factors)};
   return Relayout::from_factors(flat, std::move(factors), relayout.order(), flat);

@@ -45,14 +45,14 @@ class Enumeration {
   }
 
  private:
-  const std::vector<Dim>& digits(int port) const {
+  const Dims& digits(int port) const {
     return port == kResultPort ? digits_.back() : digits_[static_cast<size_t>(port)];
   }
 
   /// The variables of a port, outermost first, and its lengths along them.
   struct PortVariables {
-    std::vector<int> variable;
-    std::vector<Dim> length;
+    Few<int> variable;
+    Dims length;
   };
   PortVariables variables_of(int port) const {
     PortVariables result;
@@ -110,9 +110,9 @@ class Enumeration {
   /// Every sequence of the digits of a port; its movement says all about the order if it is
   /// `whole`.
   bool add_orders_of(int port, bool whole) {
-    const std::vector<Dim>& size = digits(port);
+    const Dims& size = digits(port);
     if (size.size() > kMostDigits) return false;
-    std::vector<int> sequence(size.size());
+    Permutation sequence(size.size());
     std::iota(sequence.begin(), sequence.end(), 0);
     do {
       Shape target;
@@ -132,7 +132,7 @@ class Enumeration {
   /// Like `order`, with the digits of those variables of the result that port `first` lacks in
   /// every sequence among their places.
   bool add_orders_from(const LoopOrder& order, int first) {
-    const std::vector<Dim>& size = digits(kResultPort);
+    const Dims& size = digits(kResultPort);
     const PortVariables result = variables_of(kResultPort), others = variables_of(first);
     const auto parts = refine(size, result.length);
     const auto moved = refine(size, order.result.factors());
@@ -141,18 +141,18 @@ class Enumeration {
     for (const SharedDigit& part : *parts)
       if (length(others, result.variable[static_cast<size_t>(part.right)]).is_one())
         own[static_cast<size_t>(part.left)] = true;
-    std::vector<int> sequence;
+    Permutation sequence;
     for (int factor : order.result.order())
       for (size_t digit = 0; digit < moved->size(); ++digit)
         if ((*moved)[digit].right == factor) sequence.push_back(static_cast<int>(digit));
-    std::vector<int> mine;
+    Permutation mine;
     for (int digit : sequence)
       if (own[static_cast<size_t>(digit)]) mine.push_back(digit);
     if (mine.size() < 2) return true;
     if (mine.size() > kMostDigits) return false;
     std::ranges::sort(mine);
     do {
-      std::vector<int> next = sequence;
+      Permutation next = sequence;
       auto digit = mine.begin();
       for (int& place : next)
         if (own[static_cast<size_t>(place)]) place = *digit++;

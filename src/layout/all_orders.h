@@ -10,7 +10,7 @@
 namespace layline {
 
 /// The digits of each port, operands first and the result last; constants have none.
-using PortDigits = std::vector<std::vector<Dim>>;
+using PortDigits = std::vector<Dims>;
 
 /// All orders of the node in which every port moves whole digits, beside those that are `known`.
 /// Nullopt if they are more than `most`, or too many to be tried.

@@ -66,7 +66,7 @@ Cost move_cost(const MoveCosts& costs, const Movement& movement, DType dtype) {
 Cost move_cost(const MoveCosts& costs, const Relayout& relayout, DType dtype) {
   if (relayout.is_identity()) return {};
   if (relayout.is_view()) return {0, 0, 1, 0};
-  const std::vector<Dim>& factors = relayout.factors();
+  const Dims& factors = relayout.factors();
   const auto target_row = static_cast<size_t>(relayout.order().back());
   return move_cost(costs,
                    Movement{.elements = costs.size(element_count(relayout.source())),

@@ -8,7 +8,7 @@
 namespace layline {
 namespace {
 
-size_t mixed_dims(size_t hash, const std::vector<Dim>& dims) {
+size_t mixed_dims(size_t hash, const Dims& dims) {
   for (const Dim& dim : dims) hash = mixed(hash, dim.hash());
   return mixed(hash, dims.size());
 }

@@ -36,7 +36,7 @@ class DigitOrders {
 
   const MoveCosts* moves_;
   std::vector<Relayout> forms_;
-  std::vector<Dim> digits_;
+  Dims digits_;
   std::vector<int64_t> size_;   // of each digit
   std::vector<uint8_t> order_;  // for each form, the digits as they stand in memory
   std::vector<uint8_t> place_;  // for each form and digit, where that is

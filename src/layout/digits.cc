@@ -11,7 +11,7 @@ std::optional<Digits> digits(const Relayout& relayout) {
   // Source positions: the factors against the source dims.
   const auto from = refine(relayout.factors(), relayout.source());
   if (!from) return std::nullopt;
-  std::vector<Dim> moved;      // sizes in target order
+  Dims moved;                  // sizes in target order
   std::vector<size_t> origin;  // which of `from` each is
   for (int factor : relayout.order()) {
     for (size_t i = 0; i < from->size(); ++i) {
@@ -27,7 +27,7 @@ std::optional<Digits> digits(const Relayout& relayout) {
   Digits result;
   result.source.resize(relayout.source().size());
   result.target.resize(relayout.target().size());
-  std::vector<std::vector<int>> pieces(from->size());
+  DigitLists pieces(from->size());
   for (const SharedDigit& digit : *to) {
     const int id = static_cast<int>(result.size.size());
     result.size.push_back(digit.size);
@@ -41,10 +41,8 @@ std::optional<Digits> digits(const Relayout& relayout) {
   return result;
 }
 
-Relayout relayout_of_digits(const std::vector<Dim>& size,
-                            const std::vector<std::vector<int>>& source,
-                            const std::vector<std::vector<int>>& target) {
-  auto shape = [&](const std::vector<std::vector<int>>& dims) {
+Relayout relayout_of_digits(const Dims& size, const DigitLists& source, const DigitLists& target) {
+  auto shape = [&](const DigitLists& dims) {
     Shape result;
     for (const auto& dim : dims) {
       Dim product = 1;
@@ -53,14 +51,14 @@ Relayout relayout_of_digits(const std::vector<Dim>& size,
     }
     return result;
   };
-  std::vector<Dim> factors;
-  std::vector<int> place(size.size(), -1);
+  Dims factors;
+  Few<int> place(size.size(), -1);
   for (const auto& dim : source)
     for (int digit : dim) {
       place[static_cast<size_t>(digit)] = static_cast<int>(factors.size());
       factors.push_back(size[static_cast<size_t>(digit)]);
     }
-  std::vector<int> order;
+  Permutation order;
   for (const auto& dim : target)
     for (int digit : dim) order.push_back(place[static_cast<size_t>(digit)]);
   return Relayout::from_factors(shape(source), std::move(factors), std::move(order), shape(target));

@@ -5,15 +5,19 @@
 #include <vector>
 
 #include "algebra/relayout.h"
+#include "base/few.h"
 
 namespace layline {
+
+using DigitList = Few<int, 4>;
+using DigitLists = Few<DigitList, 6>;
 
 /// A relayout in its finest useful form: every source dim and every target dim is a sequence of
 /// digits, outermost first. Dims of size 1 have none.
 struct Digits {
-  std::vector<Dim> size;                 // of each digit
-  std::vector<std::vector<int>> source;  // the digits of each source dim
-  std::vector<std::vector<int>> target;  // the digits of each target dim
+  Dims size;          // of each digit
+  DigitLists source;  // the digits of each source dim
+  DigitLists target;  // the digits of each target dim
 };
 
 /// The law: relayout_of_digits(d.size, d.source, d.target) == relayout. Nullopt where the sizes do
@@ -22,8 +26,6 @@ std::optional<Digits> digits(const Relayout& relayout);
 
 /// The relayout that takes a tensor with dims made of the digits in `source` to one with those in
 /// `target`, which holds the same digits.
-Relayout relayout_of_digits(const std::vector<Dim>& size,
-                            const std::vector<std::vector<int>>& source,
-                            const std::vector<std::vector<int>>& target);
+Relayout relayout_of_digits(const Dims& size, const DigitLists& source, const DigitLists& target);
 
 }  // namespace layline

@@ -77,7 +77,7 @@ class VariableCuts {
 
   /// Takes over the cuts of a port with these digits. False if they cut its variables in ways that
   /// have no common refinement.
-  bool add(int port, const std::vector<Dim>& digits) {
+  bool add(int port, const Dims& digits) {
     if (digits.empty()) return true;
     auto digit = digits.rbegin();
     Dim stride = *digit++;
@@ -96,8 +96,8 @@ class VariableCuts {
 
   /// The digits of a port: cut where any port is cut, and where the op treats neighbours
   /// differently.
-  std::vector<Dim> of_port(int port) const {
-    std::vector<Dim> digits;
+  Dims of_port(int port) const {
+    Dims digits;
     Dim below = 1, last = 1;  // `last` is the stride of the last cut
     auto cut = [&](Dim stride) {
       const auto digit = divide(stride, last);
@@ -175,7 +175,7 @@ class VariableCuts {
 
   const Node& node_;
   const Signature signature_;
-  std::vector<std::vector<Dim>> cuts_;
+  std::vector<Dims> cuts_;
 };
 
 class DigitFinder {
@@ -204,7 +204,7 @@ class DigitFinder {
 
  private:
   /// Cuts the digits of a value further; its ops must look again.
-  void cut(int value, const std::vector<Dim>& digits) {
+  void cut(int value, const Dims& digits) {
     ValueDigits& known = values_[static_cast<size_t>(value)];
     const auto both = refine(known.size, digits);
     if (!both) {
@@ -254,9 +254,7 @@ class DigitFinder {
     }
   }
 
-  const std::vector<Dim>& digits_of(int value) const {
-    return values_[static_cast<size_t>(value)].size;
-  }
+  const Dims& digits_of(int value) const { return values_[static_cast<size_t>(value)].size; }
   static int value_at(const PlacedNode& placed, int port) {
     return port == kResultPort ? placed.result : placed.operands[static_cast<size_t>(port)];
   }
@@ -276,12 +274,11 @@ class DigitFinder {
 
 }  // namespace
 
-std::optional<std::vector<Dim>> moved_digits(const std::vector<Dim>& digits,
-                                             const Relayout& relayout) {
+std::optional<Dims> moved_digits(const Dims& digits, const Relayout& relayout) {
   if (relayout.is_view()) return digits;
   const auto both = refine(digits, relayout.factors());
   if (!both) return std::nullopt;
-  std::vector<Dim> result;
+  Dims result;
   for (int factor : relayout.order())
     for (const SharedDigit& digit : *both)
       if (digit.right == factor) result.push_back(digit.size);

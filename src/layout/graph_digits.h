@@ -11,7 +11,7 @@ namespace layline {
 
 /// A factorisation of a value's positions, outermost first, none of size 1.
 struct ValueDigits {
-  std::vector<Dim> size;
+  Dims size;
   /// False where the graph cuts the value in ways that have no common refinement: 6 as 2*3 and as
   /// 3*2.
   bool complete = true;
@@ -23,7 +23,6 @@ std::vector<ValueDigits> find_digits(const PlacementProblem& problem);
 
 /// The digits of a relayout's source as its target has them; those that the relayout cuts are cut.
 /// Nullopt where they cannot be.
-std::optional<std::vector<Dim>> moved_digits(const std::vector<Dim>& digits,
-                                             const Relayout& relayout);
+std::optional<Dims> moved_digits(const Dims& digits, const Relayout& relayout);
 
 }  // namespace layline

@@ -190,8 +190,8 @@ bool take_last(DigitList& digits, const DigitList& variable, DigitList& taken) {
 }
 
 /// The dims of the first digits; the one in which they end is cut there.
-std::vector<DigitList> leading_dims(const Loops& loops, size_t digit_count) {
-  std::vector<DigitList> dims;
+DigitLists leading_dims(const Loops& loops, size_t digit_count) {
+  DigitLists dims;
   for (const DigitList& dim : loops.dims) {
     if (digit_count == 0 && (!dims.empty() || !dim.empty())) break;
     dims.push_back(dim);
@@ -201,7 +201,7 @@ std::vector<DigitList> leading_dims(const Loops& loops, size_t digit_count) {
   return dims;
 }
 
-std::vector<DigitList> with(std::vector<DigitList> dims, std::initializer_list<DigitList> more) {
+DigitLists with(DigitLists dims, std::initializer_list<DigitList> more) {
   dims.insert(dims.end(), more.begin(), more.end());
   return dims;
 }
@@ -212,12 +212,12 @@ class Assembly {
   explicit Assembly(const Loops& loops)
       : loops_(loops), order_{{}, {}, loops.node.attributes(), false} {}
 
-  void operand(const std::vector<DigitList>& dims) {
+  void operand(const DigitLists& dims) {
     auto moved = loops_.relayout(static_cast<int>(order_.operands.size()), dims);
     complete_ = complete_ && moved;
     order_.operands.push_back(moved ? *std::move(moved) : Relayout());
   }
-  std::vector<LoopOrder> result(const std::vector<DigitList>& dims) {
+  std::vector<LoopOrder> result(const DigitLists& dims) {
     auto moved = loops_.relayout(kResultPort, dims);
     if (!complete_ || !moved) return {};
     order_.result = *std::move(moved);
@@ -234,11 +234,11 @@ class Assembly {
 /// weights.
 std::vector<LoopOrder> cross_linear(const Loops& loops, int port) {
   const size_t k = loops.node.operand(0)->shape().size() - 1, n = k + 1;
-  std::vector<DigitList> moved = loops.of_variable;
+  DigitLists moved = loops.of_variable;
   DigitList rows = loops.sequence();
   if ((port == 0 || port == 1) && !take_last(rows, loops.of_variable[k], moved[k])) return {};
   if (port != 0 && !take_last(rows, loops.of_variable[n], moved[n])) return {};
-  std::vector<DigitList> row_dims(moved.begin(), moved.begin() + static_cast<std::ptrdiff_t>(k));
+  DigitLists row_dims(moved.begin(), moved.begin() + static_cast<std::ptrdiff_t>(k));
   if (port == 0 || port == kResultPort) row_dims = leading_dims(loops, rows.size());
   Assembly assembly(loops);
   assembly.operand(with(row_dims, {moved[k]}));
@@ -251,7 +251,7 @@ std::vector<LoopOrder> cross_linear(const Loops& loops, int port) {
 /// whole groups, where the weights can follow.
 std::vector<LoopOrder> cross_spatial(const Loops& loops, int port) {
   // The moved port is taken apart from its end.
-  std::vector<DigitList> moved = loops.of_variable;
+  DigitLists moved = loops.of_variable;
   DigitList rest = loops.sequence();
   const Binding& own = loops.signature.port(port);
   for (auto dim = own.rbegin(); dim != own.rend(); ++dim) {
@@ -265,7 +265,7 @@ std::vector<LoopOrder> cross_spatial(const Loops& loops, int port) {
     }
   }
   auto dims = [&](int p) {
-    std::vector<DigitList> result;
+    DigitLists result;
     for (const BoundDim& dim : loops.signature.port(p)) {
       DigitList& digits = result.emplace_back();
       for (int variable : dim.variables) {
@@ -305,14 +305,14 @@ std::vector<LoopOrder> cross_matmul_rows(const Loops& loops, int port, int left)
   const size_t k = loops.signature.shared + 2;
   const size_t columns = loops.signature.shared + (left == 0 ? 1 : 0);
   const size_t last = port == kResultPort ? columns : k;
-  std::vector<DigitList> moved = loops.of_variable;
+  DigitLists moved = loops.of_variable;
   DigitList rows = loops.sequence();
   if (!take_last(rows, loops.of_variable[last], moved[last])) return {};
   auto row_dims = leading_dims(loops, rows.size());
   if (row_dims.empty()) row_dims.emplace_back();
   std::vector<LoopOrder> orders;
   for (const bool transposed : {false, true}) {
-    std::vector<DigitList> matrix = {moved[k], moved[columns]};
+    DigitLists matrix = {moved[k], moved[columns]};
     if (transposed) std::swap(matrix[0], matrix[1]);
     auto l = loops.relayout(left, with(row_dims, {moved[k]})), r = loops.relayout(right, matrix);
     auto y = loops.relayout(kResultPort, with(row_dims, {moved[columns]}));
@@ -332,7 +332,7 @@ std::vector<LoopOrder> cross_matmul(const Loops& loops, int port) {
   const size_t second = port == kResultPort ? n : k;
   std::vector<LoopOrder> orders;
   for (const bool first_is_last : {false, true}) {
-    std::vector<DigitList> moved = loops.of_variable;
+    DigitLists moved = loops.of_variable;
     const size_t last = first_is_last ? first : second, before = first_is_last ? second : first;
     DigitList batch = loops.sequence();
     if (!take_last(batch, loops.of_variable[last], moved[last]) ||
@@ -367,7 +367,7 @@ std::vector<LoopOrder> cross_matmul(const Loops& loops, int port) {
 std::vector<LoopOrder> cross_gather(const Loops& loops, int port) {
   const auto axis = static_cast<size_t>(loops.node.attrs<AxisAttrs>().axis);
   const size_t rank = loops.node.operand(0)->shape().size();
-  std::vector<DigitList> before, after, indices;
+  DigitLists before, after, indices;
   for (size_t v = 0; v < loops.of_variable.size(); ++v)
     if (v != axis && !loops.of_variable[v].empty())
       (v < axis ? before : v < rank ? after : indices).push_back(loops.of_variable[v]);
@@ -407,8 +407,8 @@ std::vector<LoopOrder> cross_gather(const Loops& loops, int port) {
       if (!right.empty()) after.push_back(std::move(right));
     }
   }
-  auto around = [&](const std::vector<DigitList>& middle) {
-    std::vector<DigitList> dims = before;
+  auto around = [&](const DigitLists& middle) {
+    DigitLists dims = before;
     dims.insert(dims.end(), middle.begin(), middle.end());
     dims.insert(dims.end(), after.begin(), after.end());
     return dims;
@@ -432,7 +432,7 @@ bool keeps_order_of_dims(const Relayout& relayout) {
   const auto parts = refine(relayout.factors(), relayout.source());
   if (!parts) return true;
   const size_t count = relayout.factors().size();
-  std::vector<int> first(count, -1), last(count, -1);  // dims that a factor is part of
+  Few<int> first(count, -1), last(count, -1);  // dims that a factor is part of
   for (const SharedDigit& part : *parts) {
     const auto factor = static_cast<size_t>(part.left);
     if (first[factor] < 0) first[factor] = part.right;

@@ -8,7 +8,7 @@
 namespace layline {
 namespace {
 
-std::vector<DigitList>::iterator dim_of(std::vector<DigitList>& dims, int digit) {
+DigitLists::iterator dim_of(DigitLists& dims, int digit) {
   return std::ranges::find_if(
       dims, [&](const DigitList& dim) { return std::ranges::find(dim, digit) != dim.end(); });
 }
@@ -84,14 +84,14 @@ bool mergeable(const Loops& loops, int left, int right) {
 
 /// One dim for each digit.
 void take_apart(Loops& loops) {
-  std::vector<DigitList> dims;
+  DigitLists dims;
   for (int digit : loops.sequence()) dims.push_back({digit});
   loops.dims = std::move(dims);
 }
 
 /// The fewest dims that the op can work on.
 void put_together(Loops& loops) {
-  std::vector<DigitList> dims;
+  DigitLists dims;
   for (int digit : loops.sequence()) {
     if (!dims.empty() && mergeable(loops, dims.back().back(), digit))
       dims.back().push_back(digit);
@@ -131,12 +131,12 @@ DigitList Loops::sequence() const {
   return all;
 }
 
-std::optional<Relayout> Loops::relayout(int port, const std::vector<DigitList>& target) const {
+std::optional<Relayout> Loops::relayout(int port, const DigitLists& target) const {
   const Binding& binding = signature.port(port);
   const Shape& shape = port_shape(node, port);
-  std::vector<Dim> own_size = size;
+  Dims own_size = size;
   std::vector<bool> present(size.size(), false);
-  std::vector<DigitList> source(binding.size());
+  DigitLists source(binding.size());
   size_t count = 0;
   for (size_t dim = 0; dim < binding.size(); ++dim) {
     if (binding[dim].broadcast) continue;
@@ -151,7 +151,7 @@ std::optional<Relayout> Loops::relayout(int port, const std::vector<DigitList>& 
     if (!outer) return std::nullopt;
     own_size[static_cast<size_t>(source[dim][0])] = *outer;
   }
-  std::vector<DigitList> kept;
+  DigitLists kept;
   for (const DigitList& dim : target) {
     const auto own = std::ranges::count_if(
         dim, [&](int digit) { return bool(present[static_cast<size_t>(digit)]); });
@@ -168,7 +168,7 @@ std::optional<Loops> make_loops(const Node& node, const Signature& signature, in
   Loops loops{node, signature, {}, {}, {}, {}};
   const Binding& binding = loops.signature.port(port);
   Shape source;  // of one variable each
-  std::vector<int> variables;
+  Few<int> variables;
   for (size_t dim = 0; dim < binding.size(); ++dim) {
     for (int variable : binding[dim].variables) {
       variables.push_back(variable);

@@ -6,19 +6,18 @@
 #include <span>
 #include <vector>
 
+#include "layout/digits.h"
 #include "layout/signature.h"
 
 namespace layline {
 
-using DigitList = std::vector<int>;
-
 struct Loops {
   const Node& node;
-  const Signature& signature;          // of the node
-  std::vector<Dim> size;               // of each digit, in the moved port
-  std::vector<int> variable;           // that each digit belongs to
-  std::vector<DigitList> of_variable;  // the digits of each variable, outermost first
-  std::vector<DigitList> dims;         // the new order; an empty one is a dim of size 1
+  const Signature& signature;  // of the node
+  Dims size;                   // of each digit, in the moved port
+  Few<int> variable;           // that each digit belongs to
+  DigitLists of_variable;      // the digits of each variable, outermost first
+  DigitLists dims;             // the new order; an empty one is a dim of size 1
 
   Dim product(std::span<const int> digits) const;
   /// The digits of all dims in sequence. Those of variables that the moved port lacks are in none,
@@ -28,7 +27,7 @@ struct Loops {
   /// The relayout of a port's tensor to dims made of the given digits; those that the tensor lacks
   /// are left out. Along an ordered variable tensors differ in length: the difference is in the
   /// outermost digit. Nullopt if a dim would be left in part, or a length does not divide.
-  std::optional<Relayout> relayout(int port, const std::vector<DigitList>& target) const;
+  std::optional<Relayout> relayout(int port, const DigitLists& target) const;
 };
 
 /// The op works along the variable, or another tensor has it: it must be somewhere in the nest.

@@ -26,12 +26,12 @@ struct Variable {
 /// What a dim counts: one variable, or several, the outermost first (a grouped convolution's
 /// channels are groups and the channels of a group).
 struct BoundDim {
-  std::vector<int> variables;
+  Few<int, 4> variables;
   /// The dim has size 1 whatever the variable's: it is repeated, or is what a reduction leaves.
   bool broadcast = false;
   bool operator==(const BoundDim&) const = default;
 };
-using Binding = std::vector<BoundDim>;
+using Binding = Few<BoundDim, 6>;
 
 /// The ports of a node are its operands, by number, and its result.
 constexpr int kResultPort = -1;

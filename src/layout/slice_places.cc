@@ -7,10 +7,8 @@
 namespace layline {
 namespace {
 
-using DigitLists = std::vector<std::vector<int>>;
-
-std::vector<int> in_sequence(const DigitLists& dims) {
-  std::vector<int> all;
+DigitList in_sequence(const DigitLists& dims) {
+  DigitList all;
   for (const auto& dim : dims) all.insert(all.end(), dim.begin(), dim.end());
   return all;
 }
@@ -45,14 +43,14 @@ std::vector<Relayout> slice_places(const Node& slice, const Relayout& from_root)
   if (from_root.is_view()) return {};
   const auto moved = digits(from_root);
   if (!moved) return {};
-  const std::vector<int> root = in_sequence(moved->source);
+  const DigitList root = in_sequence(moved->source);
   const auto& attrs = slice.attrs<SliceAttrs>();
   std::vector<Relayout> places;
   auto add = [&](const DigitLists& target) {
     places.push_back(relayout_of_digits(moved->size, moved->target, target));
   };
   for (size_t axis = 0; axis < attrs.size.size(); ++axis) {
-    const std::vector<int>& own = moved->target[axis];
+    const DigitList& own = moved->target[axis];
     if (own.empty() || attrs.size[axis] == from_root.target()[axis]) continue;
     const auto place = std::ranges::search(root, own);
     if (place.empty()) continue;  // it is in pieces there, and has no neighbours

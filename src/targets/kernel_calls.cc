@@ -271,7 +271,7 @@ void relayout(MethodBuilder& method, const Node& node) {
   auto view = [&](pte::ValueId source, const Shape& shape, pte::ValueId out) {
     method.call("aten::view_copy", "out", {source, method.sizes(shape)}, out);
   };
-  auto permute = [&](pte::ValueId source, const std::vector<int>& order, pte::ValueId out) {
+  auto permute = [&](pte::ValueId source, const Permutation& order, pte::ValueId out) {
     method.call("aten::permute_copy", "out", {source, method.ints({order.begin(), order.end()})},
                 out);
   };

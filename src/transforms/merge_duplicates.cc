@@ -25,10 +25,9 @@ class Hash {
     add(bounds.min);
     add(bounds.max);
   }
-  template <typename T>
-  void add(const std::vector<T>& list) {
+  void add(const std::ranges::range auto& list) {
     add(list.size());
-    for (const T& element : list) add(element);
+    for (const auto& element : list) add(element);
   }
   void add(const Relayout& relayout) { add(relayout.hash()); }
   void add(const Constant& constant) {

@@ -48,14 +48,14 @@ Shape some_shape(Choices& choices, int64_t count) {
 Relayout some_relayout(Choices& choices, const Shape& source) {
   const int64_t count = element_count(source).value();
   // Along the dims as models do, or across them.
-  std::vector<Dim> factors;
+  Dims factors;
   if (choices.below(2) == 0) {
     for (const Dim& dim : source)
       std::ranges::copy(some_shape(choices, dim.value()), std::back_inserter(factors));
   } else {
     factors = some_shape(choices, count);
   }
-  std::vector<int> order(factors.size());
+  Permutation order(factors.size());
   std::iota(order.begin(), order.end(), 0);
   for (size_t i = order.size(); i > 1; --i)
     std::swap(order[i - 1], order[static_cast<size_t>(choices.below(static_cast<int64_t>(i)))]);
@@ -72,8 +72,8 @@ Map map_of(const Relayout& relayout) {
 /// The canonical factors and order of the relayout with this map, if it is one: read off the map
 /// from the innermost digit outwards. The innermost digit is as large as positions step evenly.
 struct Digits {
-  std::vector<Dim> factors;
-  std::vector<int> order;
+  Dims factors;
+  Permutation order;
 };
 std::optional<Digits> digits_of(const Map& map) {
   struct Digit {

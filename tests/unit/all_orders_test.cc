@@ -25,7 +25,7 @@ class AllOrders : public testing::Test {
                                                 {nhwc, weights({channels, 3, 3, nhwc->shape()[3]})},
                                                 ConvAttrs{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, {}}));
   }
-  std::vector<Dim> digits_of(const Value* value) {
+  Dims digits_of(const Value* value) {
     const Candidates candidates(graph_, {});
     const auto digits = find_digits(candidates.problem());
     for (size_t v = 0; v < digits.size(); ++v)
@@ -48,13 +48,13 @@ TEST_F(AllOrders, HeightAndWidthAreOneDigitWhereOnlyConvolutionsAre) {
   Value* x = input({1, 8, 6, 5});
   Value* y = build_.add(Op::sigmoid, {conv(x, 8)});
   graph_.add_output("y", conv(y, 4));
-  EXPECT_EQ(digits_of(y), (std::vector<Dim>{8, 30}));
+  EXPECT_EQ(digits_of(y), (Dims{8, 30}));
 }
 
 TEST_F(AllOrders, AReductionOverTheWidthTellsItFromTheHeight) {
   Value* y = build_.add(Op::sigmoid, {conv(input({1, 8, 6, 5}), 8)});
   graph_.add_output("y", build_.add(Op::reduce_sum, {y}, AxesAttrs{{3}}));
-  EXPECT_EQ(digits_of(y), (std::vector<Dim>{8, 6, 5}));
+  EXPECT_EQ(digits_of(y), (Dims{8, 6, 5}));
 }
 
 TEST_F(AllOrders, AShuffleCutsTheChannelsOnBothSidesOfAnOp) {
@@ -62,7 +62,7 @@ TEST_F(AllOrders, AShuffleCutsTheChannelsOnBothSidesOfAnOp) {
   Value* y = build_.add(Op::sigmoid, {x});
   graph_.add_output("y", build_.relayout(y, parse_relayout("[1,8,4,4] (2,4,16)->(1,0,2) "
                                                            "[1,8,4,4]")));
-  EXPECT_EQ(digits_of(x), (std::vector<Dim>{2, 4, 16}));
+  EXPECT_EQ(digits_of(x), (Dims{2, 4, 16}));
 }
 
 TEST_F(AllOrders, ALinearOpKeepsTheCutsOfItsInputChannelsToItself) {
@@ -70,8 +70,8 @@ TEST_F(AllOrders, ALinearOpKeepsTheCutsOfItsInputChannelsToItself) {
   Value* k = build_.relayout(x, parse_relayout("[5,8] (5,2,4)->(0,2,1) [5,8]"));
   Value* y = build_.add(Op::linear, {k, weights({6, 8})}, LinearAttrs{});
   graph_.add_output("y", y);
-  EXPECT_EQ(digits_of(x), (std::vector<Dim>{5, 2, 4}));
-  EXPECT_EQ(digits_of(y), (std::vector<Dim>{5, 6}));
+  EXPECT_EQ(digits_of(x), (Dims{5, 2, 4}));
+  EXPECT_EQ(digits_of(y), (Dims{5, 6}));
 }
 
 TEST_F(AllOrders, CutsWithoutACommonRefinementAreNotComplete) {
@@ -99,7 +99,7 @@ TEST_F(AllOrders, ASliceOfHalfAnAxisCanHaveTheHalvesOutermost) {
   Value* x = input({3, 4});
   Value* y = build_.slice(x, 1, 2, 2);
   graph_.add_output("y", y);
-  EXPECT_EQ(digits_of(x), (std::vector<Dim>{3, 2, 2}));
+  EXPECT_EQ(digits_of(x), (Dims{3, 2, 2}));
   EXPECT_EQ(count(y, {{3, 2, 2}, {3, 2}}), 5);
 }
 

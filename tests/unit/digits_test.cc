@@ -7,23 +7,21 @@
 namespace layline {
 namespace {
 
-using Dims = std::vector<std::vector<int>>;
-
 TEST(Digits, OfAPixelShuffle) {
   const auto shuffle = parse_relayout("[1,8,5,6] (2,2,2,5,6)->(0,3,1,4,2) [1,2,10,12]");
   const auto found = digits(shuffle);
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->size, (std::vector<Dim>{2, 5, 2, 6, 2}));
-  EXPECT_EQ(found->source, (Dims{{}, {0, 2, 4}, {1}, {3}}));
-  EXPECT_EQ(found->target, (Dims{{}, {0}, {1, 2}, {3, 4}}));
+  EXPECT_EQ(found->size, (Dims{2, 5, 2, 6, 2}));
+  EXPECT_EQ(found->source, (DigitLists{{}, {0, 2, 4}, {1}, {3}}));
+  EXPECT_EQ(found->target, (DigitLists{{}, {0}, {1, 2}, {3, 4}}));
 }
 
 TEST(Digits, EndWhereADimEndsOnEitherSide) {
   const auto found = digits(parse_relayout("[6,4] -> [3,8]"));
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->size, (std::vector<Dim>{3, 2, 4}));
-  EXPECT_EQ(found->source, (Dims{{0, 1}, {2}}));
-  EXPECT_EQ(found->target, (Dims{{0}, {1, 2}}));
+  EXPECT_EQ(found->size, (Dims{3, 2, 4}));
+  EXPECT_EQ(found->source, (DigitLists{{0, 1}, {2}}));
+  EXPECT_EQ(found->target, (DigitLists{{0}, {1, 2}}));
 }
 
 TEST(Digits, AreNoneWhereSizesDoNotDivide) {
@@ -36,7 +34,7 @@ TEST(Digits, OfASingleElementAreNone) {
   const auto found = digits(parse_relayout("[1] -> [1,1]"));
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->size.empty());
-  EXPECT_EQ(found->target, (Dims{{}, {}}));
+  EXPECT_EQ(found->target, (DigitLists{{}, {}}));
 }
 
 TEST(Digits, MakeTheirRelayout) {

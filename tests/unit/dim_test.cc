@@ -67,7 +67,7 @@ TEST(Dim, DivisionIsExactOrNothing) {
 }
 
 TEST(Dim, DivisionInvertsMultiplication) {
-  const std::vector<Dim> dims = {1, 2, 3, 12, s1, s2, s1 * s1, s1 * s2, s1 * 2, s2 * 6};
+  const Dims dims = {1, 2, 3, 12, s1, s2, s1 * s1, s1 * s2, s1 * 2, s2 * 6};
   for (const Dim a : dims)
     for (const Dim b : dims) {
       EXPECT_EQ(divide(a * b, b), a);
@@ -78,8 +78,8 @@ TEST(Dim, DivisionInvertsMultiplication) {
 }
 
 TEST(Dim, TextRoundTrips) {
-  const std::vector<Dim> dims = {0,  1,           3,       std::numeric_limits<int64_t>::max(),
-                                 s1, s1 * s2 * 2, s1 * s1, Dim::symbol(65535)};
+  const Dims dims = {0,  1,           3,       std::numeric_limits<int64_t>::max(),
+                     s1, s1 * s2 * 2, s1 * s1, Dim::symbol(65535)};
   for (const Dim dim : dims) EXPECT_EQ(parse_dim(to_string(dim)), dim) << to_string(dim);
   EXPECT_EQ(to_string(s2 * 2 * s1), "2*s1*s2");
   for (const char* text : {"", "s", "s0", "s65536", "-1", "+1", "1x", "2*", "*2", "s-1", "x",
@@ -105,7 +105,7 @@ TEST(Shape, Counts) {
 }
 
 TEST(Refine, GivesTheCoarsestCommonDigits) {
-  using Sizes = std::vector<Dim>;
+  using Sizes = Dims;
   const auto sizes = [](const Sizes& left, const Sizes& right) -> std::optional<Sizes> {
     const auto digits = refine(left, right);
     if (!digits) return std::nullopt;

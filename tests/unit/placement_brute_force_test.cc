@@ -17,20 +17,20 @@
 namespace layline {
 namespace {
 
-using Movement = std::pair<std::vector<Dim>, std::vector<int>>;
+using Movement = std::pair<Dims, Permutation>;
 Movement movement(const Relayout& relayout) { return {relayout.factors(), relayout.order()}; }
 
 // ---- All orders of an op ----
 
 /// Every way to write a number as an ordered product of primes.
-std::vector<std::vector<Dim>> factorisations(int64_t number) {
+std::vector<Dims> factorisations(int64_t number) {
   if (number == 1) return {{}};
-  std::vector<std::vector<Dim>> result;
+  std::vector<Dims> result;
   for (int64_t prime = 2; prime <= number; ++prime) {
     bool is_prime = number % prime == 0;
     for (int64_t d = 2; d * d <= prime; ++d) is_prime = is_prime && prime % d != 0;
     if (!is_prime) continue;
-    for (std::vector<Dim>& rest : factorisations(number / prime)) {
+    for (Dims& rest : factorisations(number / prime)) {
       rest.insert(rest.begin(), prime);
       result.push_back(std::move(rest));
     }
@@ -40,9 +40,9 @@ std::vector<std::vector<Dim>> factorisations(int64_t number) {
 
 /// Every movement of the digits of a shape, whatever the factorisation of its dims; each once.
 std::vector<Relayout> all_movements(const Shape& shape) {
-  std::vector<std::vector<Dim>> digits = {{}};
+  std::vector<Dims> digits = {{}};
   for (const Dim& dim : shape) {
-    std::vector<std::vector<Dim>> longer;
+    std::vector<Dims> longer;
     for (const auto& outer : digits)
       for (const auto& inner : factorisations(dim.value())) {
         longer.push_back(outer);
@@ -51,8 +51,8 @@ std::vector<Relayout> all_movements(const Shape& shape) {
     digits = std::move(longer);
   }
   std::map<Movement, Relayout> result;
-  for (const std::vector<Dim>& factors : digits) {
-    std::vector<int> order(factors.size());
+  for (const Dims& factors : digits) {
+    Permutation order(factors.size());
     std::iota(order.begin(), order.end(), 0);
     do {
       Shape target;
@@ -360,14 +360,14 @@ class SmallGraph {
   Value* relayout(Value* x) {
     if (x->shape().size() == 4 && random_.chance(2))
       return random_.chance(2) ? build_.to_channels_last(x) : build_.from_channels_last(x);
-    std::vector<Dim> factors;
+    Dims factors;
     for (const Dim& dim : x->shape()) {
       if (dim == Dim(4) && random_.chance(2))
         factors.insert(factors.end(), {2, 2});
       else
         factors.push_back(dim);
     }
-    std::vector<int> order(factors.size());
+    Permutation order(factors.size());
     std::iota(order.begin(), order.end(), 0);
     if (!random_.chance(4)) random_.shuffle(order);
     Shape target;

@@ -22,8 +22,7 @@ class Random {
     return low + static_cast<int64_t>(engine_() % static_cast<uint64_t>(high - low + 1));
   }
   bool chance(int one_in) { return between(1, one_in) == 1; }
-  template <typename T>
-  void shuffle(std::vector<T>& items) {
+  void shuffle(auto& items) {
     for (size_t i = items.size(); i > 1; --i)
       std::swap(items[i - 1], items[static_cast<size_t>(between(0, static_cast<int64_t>(i) - 1))]);
   }
@@ -162,7 +161,7 @@ class RandomOps {
 
   /// A random order of the dims.
   Relayout permutation(const Shape& from) {
-    std::vector<int> order(from.size());
+    Permutation order(from.size());
     std::iota(order.begin(), order.end(), 0);
     random_.shuffle(order);
     return Relayout::permute(from, order);
@@ -171,11 +170,11 @@ class RandomOps {
   Relayout view(const Shape& from) { return Relayout::view(from, regrouped(digits_of(from))); }
   /// Digits of the dims in any order, read as any dims.
   Relayout digit_permutation(const Shape& from) {
-    const std::vector<Dim> factors = digits_of(from);
-    std::vector<int> order(factors.size());
+    const Dims factors = digits_of(from);
+    Permutation order(factors.size());
     std::iota(order.begin(), order.end(), 0);
     random_.shuffle(order);
-    std::vector<Dim> moved;
+    Dims moved;
     for (int i : order) moved.push_back(factors[static_cast<size_t>(i)]);
     return Relayout::from_factors(from, factors, order, regrouped(moved));
   }
@@ -253,8 +252,8 @@ class RandomOps {
     x.push_back(size());
     return x;
   }
-  std::vector<Dim> digits_of(const Shape& from) {
-    std::vector<Dim> result;
+  Dims digits_of(const Shape& from) {
+    Dims result;
     for (const Dim& dim : from) {
       int64_t rest = dim.value();
       for (int64_t divisor = 2; divisor < rest; ++divisor) {
@@ -266,7 +265,7 @@ class RandomOps {
     }
     return result;
   }
-  Shape regrouped(const std::vector<Dim>& digits) {
+  Shape regrouped(const Dims& digits) {
     Shape result;
     for (const Dim& digit : digits) {
       if (!result.empty() && random_.chance(3))

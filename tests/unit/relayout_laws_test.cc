@@ -32,8 +32,8 @@ int64_t count_of(const Sizes& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
-std::vector<int> first_permutation(size_t size) {
-  std::vector<int> order(size);
+Permutation first_permutation(size_t size) {
+  Permutation order(size);
   std::iota(order.begin(), order.end(), 0);
   return order;
 }
@@ -52,7 +52,7 @@ int64_t position_at(const Sizes& digits, const Sizes& sizes) {
 }
 
 /// The definition of a digit permutation, for any factorisation.
-PositionMap permuted_digits(const Sizes& factors, const std::vector<int>& order) {
+PositionMap permuted_digits(const Sizes& factors, const Permutation& order) {
   PositionMap map;
   for (int64_t p = 0; p < count_of(factors); ++p) {
     const Sizes digits = digits_at(p, factors);
@@ -115,7 +115,7 @@ const std::map<PositionMap, Relayout>& all_movements(int64_t count) {
   std::map<PositionMap, Relayout>& movements = entry->second;
   if (!is_new) return movements;
   for (const Sizes& factors : factorisations(count)) {
-    std::vector<int> order = first_permutation(factors.size());
+    Permutation order = first_permutation(factors.size());
     do {
       const Relayout relayout = Relayout::from_factors({count}, to_shape(factors), order, {count});
       const PositionMap map = permuted_digits(factors, order);
@@ -129,12 +129,12 @@ const std::map<PositionMap, Relayout>& all_movements(int64_t count) {
 
 TEST(RelayoutLaws, CanonicalFormIsUnique) {
   for (int64_t count = 1; count <= 64; ++count) {
-    std::set<std::pair<Shape, std::vector<int>>> forms;
+    std::set<std::pair<Shape, Permutation>> forms;
     for (const auto& [map, relayout] : all_movements(count)) {
       EXPECT_TRUE(forms.emplace(relayout.factors(), relayout.order()).second)
           << "two maps, one form " << to_string(relayout);
       EXPECT_EQ(element_count(relayout.factors()), Dim(count));
-      const std::vector<int>& order = relayout.order();
+      const Permutation& order = relayout.order();
       for (size_t i = 1; i < order.size(); ++i) EXPECT_NE(order[i], order[i - 1] + 1);
       for (const Dim factor : relayout.factors()) EXPECT_FALSE(factor.is_one());
     }
@@ -229,7 +229,7 @@ TEST(RelayoutLaws, ShapesAndMovementAreIndependent) {
   EXPECT_THROW(Relayout::view({2, 3}, {5}), InternalError);
   EXPECT_THROW(nhwc.then(nhwc), InternalError);
   EXPECT_TRUE(nhwc.as_transpose().dims == (Shape{3, 20}));
-  EXPECT_EQ(nhwc.as_transpose().perm, (std::vector{1, 0}));
+  EXPECT_EQ(nhwc.as_transpose().perm, (Permutation{1, 0}));
 }
 
 /// Calls visit(relayout, source sizes, target sizes) for every relayout of `count` elements between
@@ -280,7 +280,7 @@ TEST(RelayoutLaws, AsPermutationFindsOneIfThereIsOne) {
             ASSERT_EQ(Relayout::permute(relayout.source(), *found), relayout);
             return;
           }
-          std::vector<int> perm = first_permutation(source.size());
+          Permutation perm = first_permutation(source.size());
           do ASSERT_NE(Relayout::permute(relayout.source(), perm), relayout);
           while (std::ranges::next_permutation(perm).found);
         });
@@ -289,7 +289,7 @@ TEST(RelayoutLaws, AsPermutationFindsOneIfThereIsOne) {
 TEST(RelayoutLaws, PermuteMovesDims) {
   for (int64_t count = 1; count <= 36; ++count)
     for (const Sizes& source : shapes_of(count, 4)) {
-      std::vector<int> perm = first_permutation(source.size());
+      Permutation perm = first_permutation(source.size());
       do {
         const Relayout relayout = Relayout::permute(to_shape(source), perm);
         ASSERT_EQ(map_of(relayout), permuted_digits(source, perm));
@@ -402,7 +402,7 @@ TEST(RelayoutLaws, ApplyFollowsThePositionMap) {
 }
 
 TEST(RelayoutLaws, ApplyFollowsThePositionMapThroughEveryTile) {
-  const std::vector<std::pair<Shape, std::vector<int>>> permutes = {
+  const std::vector<std::pair<Shape, Permutation>> permutes = {
       {{37, 53}, {1, 0}},      {{128, 64}, {1, 0}},       {{3, 300, 9}, {0, 2, 1}},
       {{2, 3, 49}, {0, 2, 1}}, {{70, 3, 66}, {2, 1, 0}},  {{5, 2, 2, 7, 17}, {0, 3, 1, 4, 2}},
       {{300, 5}, {1, 0}},      {{65, 130, 2}, {1, 0, 2}}, {{16, 1, 16}, {2, 1, 0}}};
@@ -425,7 +425,7 @@ TEST(RelayoutLaws, EmptyTensorsDoNotMove) {
   EXPECT_EQ(relayout, Relayout::view({0, 3, 4}, {4, 0, 3}));
   EXPECT_EQ(relayout.inverse(), Relayout::view({4, 0, 3}, {0, 3, 4}));
   EXPECT_EQ(relayout.then(relayout.inverse()), Relayout::identity({0, 3, 4}));
-  EXPECT_EQ(relayout.as_permutation(), (std::vector{2, 0, 1}));
+  EXPECT_EQ(relayout.as_permutation(), (Permutation{2, 0, 1}));
   EXPECT_EQ(relayout.target_axis(1), 2);
   EXPECT_EQ(Relayout::permute({0, 3, 3}, std::vector{1, 2, 0}).target_axis(1), std::nullopt);
   EXPECT_EQ(Relayout::view({0, 3}, {0, 7}).as_permutation(), std::nullopt);
@@ -494,7 +494,7 @@ TEST(SymbolicRelayout, PermutesComposeAndCancel) {
   EXPECT_EQ(twice, Relayout::permute({s1, 4, s2}, std::vector{1, 2, 0}));
   EXPECT_EQ(there.target_axis(0), 1);
   EXPECT_EQ(there.target_axis(2), 0);
-  EXPECT_EQ(there.as_permutation(), (std::vector{2, 0, 1}));
+  EXPECT_EQ(there.as_permutation(), (Permutation{2, 0, 1}));
   EXPECT_EQ(there.for_broadcast({4, 1}), Relayout::view({4, 1}, {1, 1, 4}));
   EXPECT_EQ(there.for_broadcast({s1, 1, s2}), Relayout::permute({s1, 1, s2}, std::vector{2, 0, 1}));
 }
@@ -538,8 +538,8 @@ TEST(SymbolicRelayout, AttentionHeadsMergeAndSplit) {
 
 /// Replaces each symbol by a number, as at run time.
 Relayout specialise(const Relayout& relayout, const std::map<SymbolId, int64_t>& values) {
-  const auto specialise_dims = [&](const std::vector<Dim>& dims) {
-    std::vector<Dim> result;
+  const auto specialise_dims = [&](const Dims& dims) {
+    Dims result;
     for (const Dim dim : dims) {
       Dim size = dim.coefficient();
       for (const SymbolId id : dim.symbols()) size = size * values.at(id);
@@ -560,10 +560,10 @@ TEST(SymbolicRelayout, SpecialisationCommutesWithComposition) {
                                                            {{1, 4}, {2, 1}, {3, 4}},
                                                            {{1, 0}, {2, 3}, {3, 2}},
                                                            {{1, 5}, {2, 5}, {3, 5}}};
-  std::vector<int> p = first_permutation(4);
+  Permutation p = first_permutation(4);
   do {
     const Relayout first = Relayout::permute(shape, p);
-    std::vector<int> q = first_permutation(4);
+    Permutation q = first_permutation(4);
     do {
       const Relayout second = Relayout::permute(first.target(), q);
       const auto both = first.then(second);
@@ -586,8 +586,8 @@ Sizes random_sizes() {
   return sizes;
 }
 
-std::vector<int> random_permutation(size_t size) {
-  std::vector<int> order = first_permutation(size);
+Permutation random_permutation(size_t size) {
+  Permutation order = first_permutation(size);
   for (int64_t i = std::ssize(order) - 1; i > 0; --i)
     std::swap(order[i], order[random_between(0, i)]);
   return order;
@@ -595,14 +595,14 @@ std::vector<int> random_permutation(size_t size) {
 
 /// A movement on `shape` that need not respect its dims: they are merged and cut at random.
 Relayout random_relayout(const Shape& shape) {
-  std::vector<Dim> factors;
+  Dims factors;
   for (int64_t rest = element_count(shape).value(); rest > 1;) {
     int64_t factor = random_between(2, std::min<int64_t>(rest, 12));
     while (rest % factor != 0) ++factor;
     factors.push_back(factor);
     rest /= factor;
   }
-  const std::vector<int> order = random_permutation(factors.size());
+  const Permutation order = random_permutation(factors.size());
   return Relayout::from_factors(shape, factors, order, shape);
 }
 
@@ -612,7 +612,7 @@ RC_GTEST_PROP(RandomRelayouts, PermutesOfOneShapeCompose, ()) {
   const auto q = random_permutation(sizes.size());
   const Relayout first = Relayout::permute(to_shape(sizes), p);
   const Relayout second = Relayout::permute(first.target(), q);
-  std::vector<int> both;
+  Permutation both;
   for (const int axis : q) both.push_back(p[axis]);
   RC_ASSERT(first.then(second) == Relayout::permute(to_shape(sizes), both));
   RC_ASSERT(map_of(first) == permuted_digits(sizes, p));

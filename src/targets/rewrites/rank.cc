@@ -145,7 +145,7 @@ Value* matmul(const Builder& build, const Node& node) {
 }
 
 /// `order` with the block [first, middle) moved behind [middle, last).
-std::vector<int> moved(std::vector<int> order, size_t first, size_t middle, size_t last) {
+Permutation moved(Permutation order, size_t first, size_t middle, size_t last) {
   std::rotate(order.begin() + static_cast<std::ptrdiff_t>(first),
               order.begin() + static_cast<std::ptrdiff_t>(middle),
               order.begin() + static_cast<std::ptrdiff_t>(last));
@@ -154,8 +154,8 @@ std::vector<int> moved(std::vector<int> order, size_t first, size_t middle, size
 
 /// How many places of `order` are not followed by what follows them in `goal`: the factors that a
 /// transpose from one to the other has.
-size_t factors_between(const std::vector<int>& order, const std::vector<int>& goal) {
-  std::vector<int> next(order.size(), -1);
+size_t factors_between(const Permutation& order, const Permutation& goal) {
+  Few<int> next(order.size(), -1);
   for (size_t i = 0; i + 1 < goal.size(); ++i) next[static_cast<size_t>(goal[i])] = goal[i + 1];
   size_t factors = 1;
   for (size_t i = 0; i + 1 < order.size(); ++i)
@@ -194,9 +194,9 @@ Value* transpose_in_steps(const Builder& build, const Node& node) {
   const Relayout& whole = node.attrs<RelayoutAttrs>().relayout;
   const size_t rank = whole.factors().size();
   if (rank <= kMostAxes) return nullptr;
-  std::vector<int> order(rank);
+  Permutation order(rank);
   std::iota(order.begin(), order.end(), 0);
-  auto shape_of = [&](const std::vector<int>& factors) {
+  auto shape_of = [&](const Permutation& factors) {
     Shape shape;
     for (int factor : factors) shape.push_back(whole.factors()[static_cast<size_t>(factor)]);
     return shape;
@@ -205,12 +205,12 @@ Value* transpose_in_steps(const Builder& build, const Node& node) {
   // that brings together two factors which stay together.
   Value* x = node.operand(0);
   while (factors_between(order, whole.order()) > kMostAxes) {
-    std::vector<int> best;
+    Permutation best;
     Dim outer, first_block, second_block, inner;
     for (size_t first = 0; first < rank; ++first)
       for (size_t middle = first + 1; middle < rank; ++middle)
         for (size_t last = middle + 1; last <= rank; ++last) {
-          std::vector<int> next = moved(order, first, middle, last);
+          Permutation next = moved(order, first, middle, last);
           if (!best.empty() &&
               factors_between(next, whole.order()) >= factors_between(best, whole.order()))
             continue;
@@ -227,7 +227,7 @@ Value* transpose_in_steps(const Builder& build, const Node& node) {
                                               {0, 2, 1, 3}, flat));
     order = std::move(best);
   }
-  std::vector<int> rest;
+  Permutation rest;
   for (int factor : whole.order())
     rest.push_back(static_cast<int>(std::ranges::find(order, factor) - order.begin()));
   return build.relayout(

@@ -243,8 +243,8 @@ Value* transpose_of_parts(const Builder& build, const Node& node, const Accelera
   const Relayout& whole = node.attrs<RelayoutAttrs>().relayout;
   if (whole.is_view() || npu_transpose(whole, byte_size(node.result()->dtype()), accelerator))
     return nullptr;
-  const std::vector<Dim>& factors = whole.factors();
-  const std::vector<int>& order = whole.order();
+  const Dims& factors = whole.factors();
+  const Permutation& order = whole.order();
   size_t cut = 0;
   if (order[0] != 0)
     for (size_t i = 1; i < factors.size(); ++i)

@@ -121,7 +121,7 @@ void reshape(DelegateBuilder& delegate, xnn::ValueId from, xnn::ValueId to, cons
 }
 
 void transpose(DelegateBuilder& delegate, xnn::ValueId from, xnn::ValueId to,
-               const std::vector<int>& permutation) {
+               const Permutation& permutation) {
   delegate.add(xnn::Transpose{from, to, {permutation.begin(), permutation.end()}});
 }
 
