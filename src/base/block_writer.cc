@@ -30,16 +30,15 @@ int write_all(int descriptor, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-int BlockWriter::write(int descriptor, std::vector<std::byte> bytes) {
+int BlockWriter::write(std::vector<std::byte> bytes) {
   Piece piece;
   piece.taken = std::move(bytes);
   piece.bytes = piece.taken;
-  return add(descriptor, std::move(piece));
+  return add(std::move(piece));
 }
 
-int BlockWriter::lend(int descriptor, std::span<const std::byte> bytes,
-                      std::shared_ptr<const void> owner) {
-  return add(descriptor, {bytes, {}, std::move(owner)});
+int BlockWriter::lend(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+  return add({bytes, {}, std::move(owner)});
 }
 
 int BlockWriter::finish() {
@@ -51,28 +50,28 @@ int BlockWriter::finish() {
   return error_;
 }
 
-void BlockWriter::stop() {
+BlockWriter::~BlockWriter() {
   {
     const std::lock_guard lock(mutex_);
     ended_ = true;
     changed_.notify_all();
   }
-  thread_ = {};  // has ended
+  thread_ = {};  // has ended, while what it uses is still there
 }
 
-int BlockWriter::add(int descriptor, Piece piece) {
+int BlockWriter::add(Piece piece) {
   std::unique_lock lock(mutex_);
   if (piece.bytes.empty() || error_ != 0) return error_;
   if (!thread_.joinable()) {
     try {
       if (written_ + piece.bytes.size() >= kBlock)  // less is not worth a thread
-        thread_ = std::jthread([this, descriptor] { run(descriptor); });
+        thread_ = std::jthread([this] { run(); });
     } catch (const std::system_error&) {  // no more threads are allowed
     }
   }
   if (!thread_.joinable()) {
     written_ += piece.bytes.size();
-    return error_ = write_all(descriptor, piece.bytes);
+    return error_ = write_all(descriptor_, piece.bytes);
   }
   pieces_.push_back(std::move(piece));
   taken_ += pieces_.back().taken.size();
@@ -88,7 +87,7 @@ int BlockWriter::add(int descriptor, Piece piece) {
 bool BlockWriter::has_room() const { return taken_ <= kMostTaken && left_ <= kMostLeft; }
 
 /// Allocates nothing: nobody would catch what that throws.
-void BlockWriter::run(int descriptor) {
+void BlockWriter::run() {
   std::array<iovec, kMostPieces> pieces;
   std::unique_lock lock(mutex_);
   while (true) {
@@ -98,7 +97,7 @@ void BlockWriter::run(int descriptor) {
     if (ended_) return;
     const int some = find_next(pieces);
     lock.unlock();
-    const ssize_t count = ::writev(descriptor, pieces.data(), some);
+    const ssize_t count = ::writev(descriptor_, pieces.data(), some);
     const int error = count < 0 && errno != EINTR ? errno : 0;
     lock.lock();
     error_ = error;

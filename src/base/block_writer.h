@@ -22,23 +22,22 @@ class BlockWriter {
   /// caches the file in large pages, which takes half the time.
   static constexpr size_t kBlock = size_t{1} << 20;
 
-  BlockWriter() = default;
+  /// Of a new file that nobody else writes to; it is not closed here.
+  explicit BlockWriter(int descriptor) : descriptor_(descriptor) {}
   BlockWriter(const BlockWriter&) = delete;
   BlockWriter& operator=(const BlockWriter&) = delete;
-  ~BlockWriter() { stop(); }
+  /// Nothing more is written, not even what waits.
+  ~BlockWriter();
 
-  // All of these return 0, or the errno of what failed: after that nothing is written any more. The
-  // descriptor is always the same, of a new file that nobody else writes to.
+  // All of these return 0, or the errno of what failed: after that nothing is written any more.
 
   /// Takes bytes, to be written after those before. Waits while there are too many.
-  int write(int descriptor, std::vector<std::byte> bytes);
+  int write(std::vector<std::byte> bytes);
   /// The same for bytes that stay where they are for as long as somebody has the owner, or until
   /// finish().
-  int lend(int descriptor, std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
+  int lend(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
   /// Waits until everything is written.
   int finish();
-  /// Nothing more is written, not even what waits.
-  void stop();
 
  private:
   struct Piece {
@@ -47,12 +46,13 @@ class BlockWriter {
     std::shared_ptr<const void> owner;
   };
 
-  int add(int descriptor, Piece piece);
+  int add(Piece piece);
   bool has_room() const;
-  void run(int descriptor);
+  void run();
   int find_next(std::span<iovec> pieces) const;
   void advance(size_t count);
 
+  const int descriptor_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Piece> pieces_;

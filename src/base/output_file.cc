@@ -59,12 +59,13 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     }
   }
   if (descriptor_ < 0) fail(errno);
+  blocks_.emplace(descriptor_);
   buffer_.reserve(kBlock);
 }
 
 OutputFile::~OutputFile() {
   if (descriptor_ < 0) return;
-  blocks_.stop();
+  blocks_.reset();
   ::close(descriptor_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
@@ -81,7 +82,7 @@ void OutputFile::write(std::span<const std::byte> bytes) {
   LAYLINE_ASSERT(descriptor_ >= 0, "write to '{}' after commit", path_);
   if (bytes.size() >= kBlock) {  // is not copied
     pass_on(bytes, nullptr);
-    return check(blocks_.finish());
+    return check(blocks_->finish());
   }
   position_ += bytes.size();
   while (!bytes.empty()) {
@@ -101,7 +102,7 @@ void OutputFile::lend(std::span<const std::byte> bytes, std::shared_ptr<const vo
 void OutputFile::pass_on(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
   position_ += bytes.size();
   hand_over();
-  check(blocks_.lend(descriptor_, bytes, std::move(owner)));
+  check(blocks_->lend(bytes, std::move(owner)));
 }
 
 void OutputFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
@@ -153,13 +154,13 @@ void OutputFile::hand_over() {
   else
     taken = buffer_;
   buffer_.clear();
-  check(blocks_.write(descriptor_, std::move(taken)));
+  check(blocks_->write(std::move(taken)));
   buffer_.reserve(kBlock);
 }
 
 void OutputFile::flush() {
   hand_over();
-  check(blocks_.finish());
+  check(blocks_->finish());
 }
 
 void OutputFile::check(int error) const {

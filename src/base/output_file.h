@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,7 +55,7 @@ class OutputFile {
   int descriptor_ = -1;
   uint64_t position_ = 0;
   std::vector<std::byte> buffer_;
-  BlockWriter blocks_;  // what was written before the buffer
+  std::optional<BlockWriter> blocks_;  // of the open file: what was written before the buffer
 };
 
 }  // namespace layline

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "layout/shift_costs.h"
+#include "layout/table_entries.h"
 
 namespace layline {
 namespace {
@@ -311,11 +312,10 @@ constexpr size_t kWorkOfShift = 4;
 std::vector<PackedCost> least_with(const std::vector<int>& domain, const Factor& factor,
                                    size_t place) {
   const auto choices = static_cast<size_t>(domain[static_cast<size_t>(factor.scope[place])]);
-  const size_t stride = stride_of(domain, factor.scope, factor.scope[place]);
   std::vector<PackedCost> least(choices, Cost::forbidden());
-  for (auto entry = factor.table.begin(); entry != factor.table.end();)
-    for (PackedCost& known : least)
-      for (size_t i = 0; i < stride; ++i) known = std::min(known, *entry++);
+  for_each_entry(domain, factor.scope, place, factor.table, [&](PackedCost entry, size_t choice) {
+    least[choice] = std::min(least[choice], entry);
+  });
   return least;
 }
 

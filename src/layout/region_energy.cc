@@ -1,6 +1,7 @@
 #include "layout/region_energy.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "layout/kept_sets.h"
 
@@ -87,80 +88,30 @@ class Tables {
     return true;
   }
 
-  /// A variable for the set of movements in which the value is kept: paid against the producer, and
-  /// every reader must find its own in it. So a converted copy is paid once. False if the tables
-  /// are too large.
-  bool add_kept_copies(int value, const Ports& p) {
-    Conversions& conversions = choices_.conversions(value);
-    std::vector<int> copies;  // a form for each movement that is read
-    std::vector<int> place;   // of a movement among them
-    const auto place_of = [&](int form) -> int& {
-      const auto movement = static_cast<size_t>(conversions.movement(form));
-      if (place.size() <= movement) place.resize(movement + 1, -1);
-      return place[movement];
-    };
-    std::vector<OfOrders> ops(1 + p.readers.size());
-    size_t reads = 0;
-    for (size_t r = 0; r < p.readers.size(); ++r) {
-      OfOrders& op = ops[r + 1];
-      op.node = p.readers[r];
-      std::vector<int> read;
-      for (int i = 0; i < choices_.orders(op.node); ++i) {
-        read.clear();
-        choices_.add_reads(op.node, choices_.order_at(op.node, i), value, read);
-        op.add(read);
-        for (int form : read) {
-          if (place_of(form) >= 0) continue;
-          place_of(form) = static_cast<int>(copies.size());
-          copies.push_back(form);
-        }
-      }
-      reads += read.size();
-    }
-    OfOrders& writer = ops[0];
-    writer.node = p.writer;
-    for (int i = 0; i < writer_orders(p); ++i) writer.add({written_at(p, i)});
+  /// The movements of a value that are read: a form of each.
+  class Copies {
+   public:
+    explicit Copies(Conversions& conversions) : conversions_(conversions) {}
 
-    const size_t written = writer.forms.size();
-    KeptSets::Paid paid{{}, std::vector<PackedCost>(copies.size() * written)};
-    for (size_t w = 0; w < written; ++w) {
-      const int form = writer.forms[w][0];
-      paid.fixed.push_back(conversions.cost(form, p.fixed));
-      for (size_t copy = 0; copy < copies.size(); ++copy)
-        paid.copy[copy * written + w] = conversions.added(form, p.fixed, copies[copy]);
+    void add(int form) {
+      const auto movement = static_cast<size_t>(conversions_.movement(form));
+      if (place_.size() <= movement) place_.resize(movement + 1, kNone);
+      if (place_[movement] != kNone) return;
+      place_[movement] = forms_.size();
+      forms_.push_back(form);
     }
-    const std::optional<PackedCost> most = most_paid(value);
-    const KeptSets sets(copies.size(), reads, most_sets_, paid, most.value_or(Cost::forbidden()));
-    size_t rows = 0;
-    for (const OfOrders& op : ops) rows += op.forms.size();
-    if (!take_room(rows, static_cast<size_t>(sets.count()))) return false;
+    const std::vector<int>& forms() const { return forms_; }
+    /// The place among them of the movement of a form that was added.
+    size_t place(int form) const {
+      return place_[static_cast<size_t>(conversions_.movement(form))];
+    }
 
-    std::vector<PackedCost> each(copies.size());
-    for (size_t w = 0; w < written; ++w) {
-      for (size_t copy = 0; copy < copies.size(); ++copy)
-        each[copy] = paid.copy[copy * written + w];
-      auto& row = writer.rows.emplace_back(sets.sums(paid.fixed[w], each));
-      if (sets.has_rest())
-        row.push_back(least_of_rest(conversions, writer.forms[w][0], copies, p, sets));
-    }
-    for (size_t r = 1; r < ops.size(); ++r)
-      for (const std::vector<int>& read : ops[r].forms) {
-        std::vector<int> needed(copies.size(), 0);
-        int64_t views = 0;
-        for (int form : read) {
-          const auto copy = static_cast<size_t>(place_of(form));
-          needed[copy] = 1;
-          views += copies[copy] != form;
-        }
-        const auto all = std::ranges::count(needed, 1);
-        auto& row = ops[r].rows.emplace_back();
-        row.reserve(static_cast<size_t>(sets.count()));
-        for (int had : sets.sums(0, needed))
-          row.push_back(had == all ? Cost{0, 0, views, 0} : Cost::forbidden());
-        if (sets.has_rest()) row.push_back({});
-      }
-    return add_factors(ops, useful(ops, most));
-  }
+   private:
+    static constexpr size_t kNone = std::numeric_limits<size_t>::max();
+    Conversions& conversions_;
+    std::vector<int> forms_;
+    std::vector<size_t> place_;  // of each movement
+  };
 
   /// What the cost of an op at a value depends on, in each of its orders: the forms that it writes
   /// or reads there. Many orders have the same.
@@ -176,6 +127,94 @@ class Tables {
       if (known == forms.end()) forms.push_back(of_next);
     }
   };
+
+  /// A variable for the set of movements in which the value is kept: paid against the producer, and
+  /// every reader must find its own in it. So a converted copy is paid once. False if the tables
+  /// are too large.
+  bool add_kept_copies(int value, const Ports& p) {
+    Conversions& conversions = choices_.conversions(value);
+    Copies copies(conversions);
+    std::vector<OfOrders> ops(1 + p.readers.size());
+    size_t reads = 0;
+    for (size_t r = 0; r < p.readers.size(); ++r) {
+      ops[r + 1].node = p.readers[r];
+      reads += add_reads(value, ops[r + 1], copies);
+    }
+    OfOrders& writer = ops[0];
+    writer.node = p.writer;
+    for (int i = 0; i < writer_orders(p); ++i) writer.add({written_at(p, i)});
+
+    const KeptSets::Paid paid = paid_for(copies.forms(), writer, p, conversions);
+    const std::optional<PackedCost> most = most_paid(value);
+    const KeptSets sets(copies.forms().size(), reads, most_sets_, paid,
+                        most.value_or(Cost::forbidden()));
+    size_t rows = 0;
+    for (const OfOrders& op : ops) rows += op.forms.size();
+    if (!take_room(rows, static_cast<size_t>(sets.count()))) return false;
+
+    add_rows_of_writer(writer, paid, sets);
+    if (sets.has_rest())
+      for (size_t w = 0; w < writer.forms.size(); ++w)
+        writer.rows[w].push_back(
+            least_of_rest(conversions, writer.forms[w][0], copies.forms(), p, sets));
+    for (size_t r = 1; r < ops.size(); ++r) add_rows_of_reader(ops[r], copies, sets);
+    return add_factors(ops, useful(ops, most));
+  }
+
+  /// What a reader reads of the value in each order; returns how many reads that is in one.
+  size_t add_reads(int value, OfOrders& reader, Copies& copies) const {
+    std::vector<int> read;
+    for (int i = 0; i < choices_.orders(reader.node); ++i) {
+      read.clear();
+      choices_.add_reads(reader.node, choices_.order_at(reader.node, i), value, read);
+      reader.add(read);
+      for (int form : read) copies.add(form);
+    }
+    return read.size();
+  }
+
+  /// For each form that is written, what the outputs cost, and each copy besides.
+  static KeptSets::Paid paid_for(const std::vector<int>& copies, const OfOrders& writer,
+                                 const Ports& p, Conversions& conversions) {
+    const size_t written = writer.forms.size();
+    KeptSets::Paid paid{{}, std::vector<PackedCost>(copies.size() * written)};
+    for (size_t w = 0; w < written; ++w) {
+      const int form = writer.forms[w][0];
+      paid.fixed.push_back(conversions.cost(form, p.fixed));
+      for (size_t copy = 0; copy < copies.size(); ++copy)
+        paid.copy[copy * written + w] = conversions.added(form, p.fixed, copies[copy]);
+    }
+    return paid;
+  }
+
+  static void add_rows_of_writer(OfOrders& writer, const KeptSets::Paid& paid,
+                                 const KeptSets& sets) {
+    const size_t written = writer.forms.size();
+    std::vector<PackedCost> each(paid.copy.size() / written);
+    for (size_t w = 0; w < written; ++w) {
+      for (size_t copy = 0; copy < each.size(); ++copy) each[copy] = paid.copy[copy * written + w];
+      writer.rows.push_back(sets.sums(paid.fixed[w], each));
+    }
+  }
+
+  /// Nothing, but for views, with a set that has all that is read; other sets are forbidden.
+  static void add_rows_of_reader(OfOrders& reader, const Copies& copies, const KeptSets& sets) {
+    for (const std::vector<int>& read : reader.forms) {
+      std::vector<int> needed(copies.forms().size(), 0);
+      int64_t views = 0;
+      for (int form : read) {
+        const size_t copy = copies.place(form);
+        needed[copy] = 1;
+        views += copies.forms()[copy] != form;
+      }
+      const auto all = std::ranges::count(needed, 1);
+      auto& row = reader.rows.emplace_back();
+      row.reserve(static_cast<size_t>(sets.count()));
+      for (int had : sets.sums(0, needed))
+        row.push_back(had == all ? Cost{0, 0, views, 0} : Cost::forbidden());
+      if (sets.has_rest()) row.push_back({});
+    }
+  }
 
   /// What may be paid for a value at most.
   std::optional<PackedCost> most_paid(int value) const {

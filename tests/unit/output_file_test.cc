@@ -143,16 +143,16 @@ TEST_F(OutputFileTest, BlocksThatDoNotFitAreReported) {
   ASSERT_GE(full, 0);
   const std::vector<std::byte> block(BlockWriter::kBlock);
   for (const bool lends : {false, true}) {
-    BlockWriter writer;
+    BlockWriter writer(full);
     int error = 0;
     for (int i = 0; i < 100 && error == 0; ++i)
-      error = lends ? writer.lend(full, block, nullptr) : writer.write(full, block);
+      error = lends ? writer.lend(block, nullptr) : writer.write(block);
     EXPECT_EQ(error, ENOSPC) << "100 blocks are more than may wait";
     EXPECT_EQ(writer.finish(), ENOSPC);
-    EXPECT_EQ(writer.write(full, {}), ENOSPC);
+    EXPECT_EQ(writer.write({}), ENOSPC);
   }
-  BlockWriter small;
-  EXPECT_EQ(small.write(full, std::vector<std::byte>(10)), ENOSPC);
+  BlockWriter small(full);
+  EXPECT_EQ(small.write(std::vector<std::byte>(10)), ENOSPC);
   EXPECT_EQ(small.finish(), ENOSPC);
   ::close(full);
 }
