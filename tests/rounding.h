@@ -34,14 +34,16 @@ inline double largest_of(const Tensor& tensor) {
 }
 
 /// How many numbers an op adds up for one of its result.
-inline int64_t terms_of(const Node& node, std::span<const Tensor> operands, const Tensor& result) {
+inline int64_t terms_of(const Node& node) {
+  const auto shape = [&](int operand) { return static_dims(node.operand(operand)->shape()); };
+  const auto count = [](const Value* value) { return element_count(value->shape()).value(); };
   switch (node.op()) {
     case Op::linear:
     case Op::matmul:
-      return operands[0].dims().back();
+      return shape(0).back();
     case Op::conv:
     case Op::conv_transpose:
-      return operands[1].count() / operands[1].dim(0);
+      return count(node.operand(1)) / shape(1)[0];
     case Op::avg_pool: {
       const PoolAttrs& pool = node.attrs<PoolAttrs>();
       return pool.kernel[0] * pool.kernel[1];
@@ -50,18 +52,30 @@ inline int64_t terms_of(const Node& node, std::span<const Tensor> operands, cons
       return 4;
     case Op::reduce_sum:
     case Op::reduce_mean:
-      return operands[0].count() / result.count();
+      return count(node.operand(0)) / count(node.result());
     case Op::cumsum:
     case Op::softmax:
-      return operands[0].dim(node.attrs<AxisAttrs>().axis);
+      return shape(0)[static_cast<size_t>(node.attrs<AxisAttrs>().axis)];
     case Op::normalize: {
-      int64_t count = 1;
-      for (const int64_t axis : node.attrs<NormalizeAttrs>().axes) count *= operands[0].dim(axis);
-      return count;
+      int64_t terms = 1;
+      for (const int64_t axis : node.attrs<NormalizeAttrs>().axes)
+        terms *= shape(0)[static_cast<size_t>(axis)];
+      return terms;
     }
     default:
       return 1;
   }
+}
+
+/// What is added to a sum may be its bias, and first in it: then it is one of as many.
+inline int64_t terms_of_addition(const Node& node) {
+  int64_t terms = 1;
+  for (const Value* operand : node.operands()) {
+    const Node* def = operand->def();
+    while (def != nullptr && def->is(Op::relayout)) def = def->operand(0)->def();
+    if (def != nullptr) terms = std::max(terms, terms_of(*def));
+  }
+  return terms;
 }
 
 /// What each element of the op's result may be off by, in units of roundoff, for operands without
@@ -75,7 +89,7 @@ inline Tensor units_off(const Node& node, std::span<const Tensor> operands, cons
   if (!is_float(result.dtype()) || info(node.op()).op_class == OpClass::movement ||
       info(node.op()).op_class == OpClass::constant)
     return units;
-  const auto terms = static_cast<double>(terms_of(node, operands, result));
+  const auto terms = static_cast<double>(terms_of(node));
   std::vector<Tensor> magnitudes(operands.begin(), operands.end());
   for (Tensor& operand : magnitudes)
     for (int64_t i = 0; i < operand.count() && is_float(operand.dtype()); ++i)
@@ -93,7 +107,8 @@ inline Tensor units_off(const Node& node, std::span<const Tensor> operands, cons
     case Op::add:
     case Op::sub: {
       const Tensor sum = evaluate_op(Op::add, magnitudes, node.attributes());
-      return each([&](int64_t i) { return sum.get(i); });
+      const auto added = static_cast<double>(terms_of_addition(node));
+      return each([&](int64_t i) { return added * sum.get(i); });
     }
     case Op::linear:
     case Op::matmul:
