@@ -145,7 +145,7 @@ class Enumeration {
     for (int factor : order.result.order())
       for (size_t digit = 0; digit < moved->size(); ++digit)
         if ((*moved)[digit].right == factor) sequence.push_back(static_cast<int>(digit));
-    Permutation mine;
+    DigitList mine;
     for (int digit : sequence)
       if (own[static_cast<size_t>(digit)]) mine.push_back(digit);
     if (mine.size() < 2) return true;
