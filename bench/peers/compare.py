@@ -32,6 +32,7 @@ import numpy as np
 
 import runtimes
 import tables
+from executorch_release import executorch_release
 from expectations import CNNS, TRANSFORMERS
 from generated_section import write_section
 from progress import Progress
@@ -191,11 +192,6 @@ def size_of(file):
     return file.stat().st_size + (weights.stat().st_size if file.suffix == ".xml" else 0)
 
 
-def executorch_version():
-    pins = (ROOT / "scripts" / "requirements-torch.txt").read_text().split()
-    return next(pin for pin in pins if pin.startswith("executorch==")).partition("==")[2]
-
-
 def start(runtime, name, threads, scratch):
     """The runtime with the model loaded, its file, and the seconds to make the file from a .pt2."""
     if runtime == "layline":
@@ -218,7 +214,7 @@ def start(runtime, name, threads, scratch):
             raise Failure(f"not lowered; scripts/baseline {name} does it")
         program = Program(file, name, threads, scratch)
         program.properties |= {
-            "version": executorch_version(), "delegates": lowered["delegates"],
+            "version": executorch_release(), "delegates": lowered["delegates"],
             "permutes": lowered["transposes"], "permuted_bytes": lowered.get("transposed_bytes"),
         }  # fmt: skip
         return program, file, lowered["lowering_seconds"]

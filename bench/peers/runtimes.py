@@ -67,12 +67,13 @@ def load_litert(model, threads):
     def load():
         interpreter = Interpreter(model_path=model, num_threads=threads)
         interpreter.allocate_tensors()
-        inputs_of_model = [x["index"] for x in interpreter.get_input_details()]
+        # The converter makes 32-bit tokens of 64-bit ones.
+        inputs_of_model = [(x["index"], x["dtype"]) for x in interpreter.get_input_details()]
         outputs_of_model = [x["index"] for x in interpreter.get_output_details()]
 
         def run(inputs):
-            for index, value in zip(inputs_of_model, inputs, strict=True):
-                interpreter.set_tensor(index, value)
+            for (index, dtype), value in zip(inputs_of_model, inputs, strict=True):
+                interpreter.set_tensor(index, value.astype(dtype, copy=False))
             interpreter.invoke()
             return [interpreter.get_tensor(index) for index in outputs_of_model]
 

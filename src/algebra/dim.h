@@ -87,7 +87,8 @@ std::optional<Dim> divide(Dim a, Dim b);
 int64_t exact_add(int64_t a, int64_t b);
 int64_t exact_mul(int64_t a, int64_t b);
 
-/// Sizes, the outermost first.
+/// Sizes, the outermost first. Five lie in the list itself: images have four, and a relayout, which has
+/// three lists of them, is then one block of 320 bytes, a size that allocators have.
 using Dims = Few<Dim, 5>;
 using Shape = Dims;
 

@@ -9,13 +9,13 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "algebra/dim.h"
 #include "base/few.h"
 
 namespace layline {
 
+/// Four places take as much room as the address of a longer list.
 using Permutation = Few<int, 4>;
 
 /// A bijection between the row-major positions of two shapes of equal element count: split the

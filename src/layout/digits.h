@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "algebra/relayout.h"
 #include "base/few.h"

@@ -17,9 +17,15 @@ NAMES = {"_tools": "mnn"}
 OF_ARM = {"tosa", "tosa_serializer"}
 
 
+def lines_of(file):
+    return (SCRIPTS / file).read_text().splitlines()
+
+
 def pinned(files):
-    lines = [line for file in files for line in (SCRIPTS / file).read_text().splitlines()]
-    return {line.partition("==")[0].strip().lower() for line in lines if "==" in line}
+    """What the files pin, and what they name that the pins of .venv hold for."""
+    shared = {line.partition("==")[0] for line in lines_of("requirements.txt")}
+    lines = [line for file in files for line in lines_of(file)]
+    return {line.partition("==")[0].lower() for line in lines if "==" in line or line in shared}
 
 
 def imported(file):
