@@ -48,9 +48,8 @@ Dim Dim::symbol(SymbolId id) {
   return dim;
 }
 
-int64_t Dim::value() const {
-  LAYLINE_ASSERT(is_static(), "the size {} is not static", to_string(*this));
-  return coefficient_;
+void Dim::refuse_symbols() const {
+  throw InternalError(fmt::format("the size {} is not static", to_string(*this)));
 }
 
 std::span<const SymbolId> Dim::symbols() const {

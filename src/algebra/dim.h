@@ -38,13 +38,16 @@ class Dim {
   bool is_one() const { return coefficient_ == 1 && is_static(); }
   bool is_zero() const { return coefficient_ == 0; }
   /// The size as a number. Requires is_static().
-  int64_t value() const;
+  int64_t value() const {
+    if (!is_static()) refuse_symbols();
+    return coefficient_;
+  }
   int64_t coefficient() const { return coefficient_; }
   /// Ascending; a symbol that occurs squared stands twice.
   std::span<const SymbolId> symbols() const;
   /// Equal sizes have equal hashes.
   size_t hash() const {
-    return static_cast<size_t>(coefficient_) ^ (std::bit_cast<uint64_t>(symbols_) << 20);
+    return static_cast<size_t>(coefficient_) ^ (symbol_bits() << 20);
   }
 
   /// Exact; throws UserError if the product exceeds 63 bits or kMaxSymbols. 0 * s1 is 0.
@@ -65,12 +68,17 @@ class Dim {
     return quotient;
   }
 
-  friend bool operator==(const Dim&, const Dim&) = default;
+  friend bool operator==(const Dim& a, const Dim& b) {
+    return a.coefficient_ == b.coefficient_ && a.symbol_bits() == b.symbol_bits();
+  }
   /// Some total order, for use as a key; not the order of the sizes.
   friend std::strong_ordering operator<=>(const Dim&, const Dim&) = default;
 
  private:
   [[noreturn]] static void refuse(int64_t negative_size);
+  [[noreturn]] void refuse_symbols() const;
+  /// All symbols as one number.
+  uint64_t symbol_bits() const { return std::bit_cast<uint64_t>(symbols_); }
   /// Of sizes that are not both static, or not small enough.
   static Dim multiply(Dim a, Dim b);
   /// If b's coefficient divides that of a.

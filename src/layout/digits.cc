@@ -11,8 +11,8 @@ std::optional<Digits> digits(const Relayout& relayout) {
   // Source positions: the factors against the source dims.
   const auto from = refine(relayout.factors(), relayout.source());
   if (!from) return std::nullopt;
-  Dims moved;                  // sizes in target order
-  std::vector<size_t> origin;  // which of `from` each is
+  Dims moved;          // sizes in target order
+  Few<size_t> origin;  // which of `from` each is
   for (int factor : relayout.order()) {
     for (size_t i = 0; i < from->size(); ++i) {
       if ((*from)[i].left != factor) continue;

@@ -135,7 +135,7 @@ std::optional<Relayout> Loops::relayout(int port, const DigitLists& target) cons
   const Binding& binding = signature.port(port);
   const Shape& shape = port_shape(node, port);
   Dims own_size = size;
-  std::vector<bool> present(size.size(), false);
+  Few<char> present(size.size(), false);
   DigitLists source(binding.size());
   size_t count = 0;
   for (size_t dim = 0; dim < binding.size(); ++dim) {
