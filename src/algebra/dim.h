@@ -46,9 +46,7 @@ class Dim {
   /// Ascending; a symbol that occurs squared stands twice.
   std::span<const SymbolId> symbols() const;
   /// Equal sizes have equal hashes.
-  size_t hash() const {
-    return static_cast<size_t>(coefficient_) ^ (symbol_bits() << 20);
-  }
+  size_t hash() const { return static_cast<size_t>(coefficient_) ^ (symbol_bits() << 20); }
 
   /// Exact; throws UserError if the product exceeds 63 bits or kMaxSymbols. 0 * s1 is 0.
   friend Dim operator*(Dim a, Dim b) {
@@ -95,8 +93,8 @@ std::optional<Dim> divide(Dim a, Dim b);
 int64_t exact_add(int64_t a, int64_t b);
 int64_t exact_mul(int64_t a, int64_t b);
 
-/// Sizes, the outermost first. Five lie in the list itself: images have four, and a relayout, which has
-/// three lists of them, is then one block of 320 bytes, a size that allocators have.
+/// Sizes, the outermost first. Five lie in the list itself: images have four, and a relayout, which
+/// has three lists of them, is then one block of 320 bytes, a size that allocators have.
 using Dims = Few<Dim, 5>;
 using Shape = Dims;
 

@@ -58,7 +58,7 @@ std::string Graph::unique_name(std::string_view wanted) {
   int& count = names_[base];
   std::string unique = base;
   while (count++ > 0) {
-    unique = fmt::format("{}_{}", base, count - 1);
+    unique = base + '_' + std::to_string(count - 1);
     if (names_.emplace(unique, 1).second) break;
   }
   return unique;
@@ -66,6 +66,7 @@ std::string Graph::unique_name(std::string_view wanted) {
 
 Value* Graph::new_value(TensorType type, std::string_view wanted_name) {
   Value& value = values_.emplace_back();
+  value.number_ = values_.size() - 1;
   value.type_ = std::move(type);
   value.name_ = unique_name(wanted_name);
   return &value;

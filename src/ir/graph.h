@@ -57,9 +57,12 @@ class Value {
   bool has_one_use() const { return uses_.size() + outputs_.size() == 1; }
   /// Unique in the graph; the name in the text form.
   const std::string& name() const { return name_; }
+  /// Less than the graph's value_count(), and no other value's: a place in a table.
+  size_t number() const { return number_; }
 
  private:
   friend class Graph;
+  size_t number_ = 0;
   TensorType type_;
   Node* def_ = nullptr;
   std::vector<Use> uses_;
@@ -176,6 +179,8 @@ class Graph {
   std::span<const GraphOutput> outputs() const { return outputs_; }
   std::span<const Symbol> symbols() const { return symbols_.all(); }
   size_t node_count() const { return node_count_; }
+  /// Of all values that there ever were.
+  size_t value_count() const { return values_.size(); }
 
   /// Iteration that allows erasing the current node and inserting before it.
   class Iterator {

@@ -1,9 +1,9 @@
 #include "ir/verify.h"
 
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 
@@ -28,8 +28,8 @@ bool is_permutation(const std::vector<int>& order, size_t rank) {
 
 class Verifier {
  public:
-  explicit Verifier(const Graph& graph) : graph_(graph), symbols_(graph.symbol_table()) {
-    states_.reserve(graph.node_count() + graph.inputs().size());
+  explicit Verifier(const Graph& graph)
+      : graph_(graph), symbols_(graph.symbol_table()), states_(graph.value_count()) {
     names_.reserve(graph.node_count() + graph.inputs().size());
   }
 
@@ -41,8 +41,9 @@ class Verifier {
   }
 
  private:
-  /// What is known of a value that is defined.
+  /// What is known of a value.
   struct State {
+    const Value* defined = nullptr;  // itself, once it is
     // The operands of all nodes are numbered in sequence: the number of the first operand of the
     // node that computes this value.
     size_t first_slot = 0;
@@ -56,9 +57,17 @@ class Verifier {
                                     fmt::format(format, std::forward<Args>(args)...)));
   }
 
+  /// Null for a value that is not defined, or of another graph.
+  State* state_of(const Value* value) {
+    if (value->number() >= states_.size()) return nullptr;
+    State& state = states_[value->number()];
+    return state.defined == value ? &state : nullptr;
+  }
+
   /// Makes the value known, as one that later nodes may use.
   void define(const Value& value, size_t first_slot) {
-    if (!states_.emplace(&value, State{first_slot, 0}).second) fail(value, "is defined twice");
+    if (state_of(&value) != nullptr) fail(value, "is defined twice");
+    states_[value.number()] = {&value, first_slot, 0};
     if (!names_.insert(value.name()).second) fail(value, "shares its name with another value");
     for (const Dim dim : value.shape())
       for (const SymbolId id : dim.symbols())
@@ -113,7 +122,7 @@ class Verifier {
     operand_types_.clear();
     for (const Value* operand : node.operands()) {
       if (operand == nullptr) fail(result, "has a null operand");
-      if (!states_.contains(operand))
+      if (state_of(operand) == nullptr)
         fail(result, "its operand %{} is no input or earlier result (erased, or out of order)",
              operand->name());
       operand_types_.push_back(operand->type());
@@ -136,10 +145,10 @@ class Verifier {
   void check_outputs() {
     for (const GraphOutput& output : graph_.outputs()) {
       if (output.value == nullptr) continue;
-      const auto state = states_.find(output.value);
-      if (state == states_.end())
+      State* state = state_of(output.value);
+      if (state == nullptr)
         fail(*output.value, "is output {}, but no input or result of the graph", output.name);
-      ++state->second.output_uses;
+      ++state->output_uses;
       check_order(output.dim_order, *output.value, "output");
       check_write(output);
     }
@@ -159,7 +168,7 @@ class Verifier {
 
   /// Use lists mirror operands: every use names an operand that is this value, no two name the same
   /// operand, and every operand is named.
-  void check_uses() const {
+  void check_uses() {
     std::vector<bool> named(slot_count_, false);
     for (const GraphInput& input : graph_.inputs())
       if (input.value != nullptr) check_uses_of(*input.value, named);
@@ -172,28 +181,28 @@ class Verifier {
           fail(*node->result(), "is not among the uses of its operand %{}", operand->name());
   }
 
-  void check_uses_of(const Value& value, std::vector<bool>& named) const {
+  void check_uses_of(const Value& value, std::vector<bool>& named) {
     for (const Use& use : value.uses()) {
       // Erased nodes still exist, so the user can be looked at before it is known to be alive.
-      const auto user = states_.find(use.user->result());
-      if (user == states_.end()) fail(value, "has a use by a node that is not in the graph");
+      const State* user = state_of(use.user->result());
+      if (user == nullptr) fail(value, "has a use by a node that is not in the graph");
       if (use.operand < 0 || use.operand >= use.user->operand_count() ||
           use.user->operand(use.operand) != &value)
         fail(value, "lists operand {} of %{} as a use, which it is not", use.operand,
              use.user->result()->name());
-      const size_t slot = user->second.first_slot + static_cast<size_t>(use.operand);
+      const size_t slot = user->first_slot + static_cast<size_t>(use.operand);
       if (named[slot])
         fail(value, "lists operand {} of %{} twice", use.operand, use.user->result()->name());
       named[slot] = true;
     }
-    const int output_uses = states_.at(&value).output_uses;
+    const int output_uses = state_of(&value)->output_uses;
     if (value.output_uses() != output_uses)
       fail(value, "counts {} outputs where there are {}", value.output_uses(), output_uses);
   }
 
   const Graph& graph_;
-  SymbolTable symbols_;  // a copy: the rules add the sizes that they derive
-  std::unordered_map<const Value*, State> states_;  // of all values defined so far
+  SymbolTable symbols_;        // a copy: the rules add the sizes that they derive
+  std::vector<State> states_;  // by a value's number
   std::unordered_set<std::string_view> names_;
   std::unordered_set<size_t> written_;  // inputs
   size_t slot_count_ = 0;

@@ -164,10 +164,11 @@ std::vector<LoopOrder> cross_shared(const Loops& loops) {
     order.operands.push_back(*std::move(moved));
   }
   // So does the result of an elementwise op.
-  const int last = node.operand_count() - 1;
-  if (last >= 0 && node.result()->shape() == node.operand(last)->shape() &&
-      loops.signature.result == loops.signature.port(last)) {
-    order.result = order.operands.back();
+  for (int i = 0; i < node.operand_count(); ++i) {
+    if (node.result()->shape() != node.operand(i)->shape() ||
+        loops.signature.result != loops.signature.port(i))
+      continue;
+    order.result = order.operands[static_cast<size_t>(i)];
     return {std::move(order)};
   }
   auto result = loops.relayout(kResultPort, loops.dims);

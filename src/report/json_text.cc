@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace layline::json {
@@ -10,6 +11,9 @@ namespace {
 
 constexpr size_t kMaxLine = 80;
 constexpr std::string_view kReplacementCharacter = "\xef\xbf\xbd";
+
+/// Stands for itself in a string, as nearly every character of a network's names does.
+bool is_plain(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
 
 /// Puts `value` two columns further to the right, but for its first line. Line breaks within
 /// strings are escaped, so every one that is met here is a break between lines.
@@ -23,6 +27,7 @@ void append_indented(Text& out, const Text& value) {
 }  // namespace
 
 Text string(std::string_view value) {
+  if (std::ranges::all_of(value, is_plain)) return fmt::format("\"{}\"", value);
   const bool is_utf8 = simdjson::validate_utf8(value.data(), value.size());
   Text out = "\"";
   for (const char c : value) {

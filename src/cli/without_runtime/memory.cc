@@ -2,9 +2,9 @@
 // pages, where the kernel has them: a network's weights are tens of megabytes, and faults on small
 // pages took two fifths of the time. What is freed is kept: pages that were given back and asked
 // for again were cleared again, a tenth of the time of a ResNet-18. And threads share one arena:
-// they allocate little, and each arena of their own takes megabytes. A thread keeps what it frees for
-// itself, much of it and for good: placement makes and drops small objects by the ten thousands.
-// jemalloc reads this name at its start (its manual, "Tuning"); other allocators do not.
+// they allocate little, and each arena of their own takes megabytes. A thread keeps what it frees
+// for itself, much of it and for good: placement makes and drops small objects by the ten
+// thousands. jemalloc reads this name at its start (its manual, "Tuning"); other allocators do not.
 extern "C" {
 extern const char* malloc_conf;
 const char* malloc_conf =
