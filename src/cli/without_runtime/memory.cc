@@ -4,10 +4,17 @@
 // for again were cleared again, a tenth of the time of a ResNet-18. And threads share one arena:
 // they allocate little, and each arena of their own takes megabytes. A thread keeps what it frees
 // for itself, much of it and for good: placement makes and drops small objects by the ten
-// thousands. jemalloc reads this name at its start (its manual, "Tuning"); other allocators do not.
+// thousands; jemalloc 5.2 has no such options, and would complain of them. jemalloc reads this name
+// at its start (its manual, "Tuning"); other allocators do not.
+#include <jemalloc/jemalloc.h>
+
+#if JEMALLOC_VERSION_MAJOR > 5 || JEMALLOC_VERSION_MINOR >= 3
+#define LAYLINE_KEPT_BY_THREADS \
+  ",tcache_gc_incr_bytes:1073741824,tcache_nslots_small_max:4000,lg_tcache_nslots_mul:4"
+#else
+#define LAYLINE_KEPT_BY_THREADS ""
+#endif
+
 extern "C" {
-extern const char* malloc_conf;
-const char* malloc_conf =
-    "thp:always,dirty_decay_ms:-1,narenas:1,"
-    "tcache_gc_incr_bytes:1073741824,tcache_nslots_small_max:4000,lg_tcache_nslots_mul:4";
+const char* malloc_conf = "thp:always,dirty_decay_ms:-1,narenas:1" LAYLINE_KEPT_BY_THREADS;
 }
