@@ -8,7 +8,7 @@
 // at its start (its manual, "Tuning"); other allocators do not.
 #include <jemalloc/jemalloc.h>
 
-#if JEMALLOC_VERSION_MAJOR > 5 || JEMALLOC_VERSION_MINOR >= 3
+#if JEMALLOC_VERSION_MAJOR > 5 || (JEMALLOC_VERSION_MAJOR == 5 && JEMALLOC_VERSION_MINOR >= 3)
 #define LAYLINE_KEPT_BY_THREADS \
   ",tcache_gc_incr_bytes:1073741824,tcache_nslots_small_max:4000,lg_tcache_nslots_mul:4"
 #else
