@@ -10,18 +10,15 @@
 namespace layline {
 namespace {
 
-// Sequences of the digits of one port that are tried.
-constexpr size_t kMostDigits = 5;
-
 class Enumeration {
  public:
   Enumeration(const Node& node, const PortDigits& digits, const std::vector<LoopOrder>& known,
-              size_t most, Crossings& crossings)
+              const PlacementLimits& limits, Crossings& crossings)
       : node_(node),
         signature_(signature(node)),
         digits_(digits),
         known_(known),
-        most_(most),
+        limits_(limits),
         crossings_(crossings) {}
 
   std::optional<std::vector<LoopOrder>> run() {
@@ -102,7 +99,7 @@ class Enumeration {
   bool add(const LoopOrder& order) {
     auto same = [&](const LoopOrder& other) { return other.moves_like(order); };
     if (std::ranges::any_of(known_, same) || std::ranges::any_of(found_, same)) return true;
-    if (known_.size() + found_.size() >= most_) return false;
+    if (known_.size() + found_.size() >= limits_.all_orders) return false;
     found_.push_back(order);
     return true;
   }
@@ -111,7 +108,7 @@ class Enumeration {
   /// `whole`.
   bool add_orders_of(int port, bool whole) {
     const Dims& size = digits(port);
-    if (size.size() > kMostDigits) return false;
+    if (size.size() > limits_.digits) return false;
     Permutation sequence(size.size());
     std::iota(sequence.begin(), sequence.end(), 0);
     do {
@@ -149,7 +146,7 @@ class Enumeration {
     for (int digit : sequence)
       if (own[static_cast<size_t>(digit)]) mine.push_back(digit);
     if (mine.size() < 2) return true;
-    if (mine.size() > kMostDigits) return false;
+    if (mine.size() > limits_.digits) return false;
     std::ranges::sort(mine);
     do {
       Permutation next = sequence;
@@ -168,7 +165,7 @@ class Enumeration {
   const Signature signature_;
   const PortDigits& digits_;
   const std::vector<LoopOrder>& known_;
-  const size_t most_;
+  const PlacementLimits& limits_;
   Crossings& crossings_;
   std::vector<LoopOrder> found_;
 };
@@ -176,9 +173,10 @@ class Enumeration {
 }  // namespace
 
 std::optional<std::vector<LoopOrder>> all_orders(const Node& node, const PortDigits& digits,
-                                                 const std::vector<LoopOrder>& known, size_t most,
+                                                 const std::vector<LoopOrder>& known,
+                                                 const PlacementLimits& limits,
                                                  Crossings& crossings) {
-  return Enumeration(node, digits, known, most, crossings).run();
+  return Enumeration(node, digits, known, limits, crossings).run();
 }
 
 }  // namespace layline

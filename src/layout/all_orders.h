@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "layout/crossings.h"
+#include "layout/limits.h"
 #include "layout/loop_order.h"
 
 namespace layline {
@@ -13,9 +14,10 @@ namespace layline {
 using PortDigits = std::vector<Dims>;
 
 /// All orders of the node in which every port moves whole digits, beside those that are `known`.
-/// Nullopt if they are more than `most`, or too many to be tried.
+/// Nullopt if they are too many, or have too many digits to be tried.
 std::optional<std::vector<LoopOrder>> all_orders(const Node& node, const PortDigits& digits,
-                                                 const std::vector<LoopOrder>& known, size_t most,
+                                                 const std::vector<LoopOrder>& known,
+                                                 const PlacementLimits& limits,
                                                  Crossings& crossings);
 
 }  // namespace layline

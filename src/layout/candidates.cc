@@ -14,13 +14,6 @@
 namespace layline {
 namespace {
 
-// Enough for every network that we know; more candidates than these are not looked for unless a
-// proof needs them.
-constexpr size_t kMostOrders = 16;
-constexpr size_t kMostForms = 12;
-constexpr size_t kMostJoinedOrders = 40;
-constexpr size_t kAllOrders = 120;
-
 struct Root {
   Value* value;
   Relayout from_root;  // from the root's shape to the operand's
@@ -42,7 +35,8 @@ Root trace(Value* value) {
 
 class Candidates::Finder {
  public:
-  Finder(const Graph& graph, const TargetOrders& target) : graph_(graph), target_(target) {
+  Finder(const Graph& graph, const TargetOrders& target, const PlacementLimits& limits)
+      : graph_(graph), target_(target), limits_(limits) {
     problem_.nodes.reserve(graph_.node_count());
     problem_.values.reserve(graph_.node_count() + graph_.inputs().size());
     index_.reserve(graph_.node_count() + graph_.inputs().size());
@@ -255,7 +249,7 @@ class Candidates::Finder {
 
   bool is_movable(const PlacedNode& node) const {
     return (!node.node || !node.node->is(Op::relayout)) && !node.complete &&
-           node.orders.size() < kMostOrders;
+           node.orders.size() < limits_.orders;
   }
 
   void spread() {
@@ -296,7 +290,7 @@ class Candidates::Finder {
           std::ranges::equal(other.operands, placed.operands, {}, constant, constant))
         return other.missing;
     }
-    auto missing = all_orders(*placed.node, ports, placed.orders, kAllOrders, crossings_);
+    auto missing = all_orders(*placed.node, ports, placed.orders, limits_, crossings_);
     return completed_
         .emplace(crossings_.kind_of(*placed.node),
                  Completed{std::move(ports), placed.orders, placed.operands, std::move(missing)})
@@ -416,11 +410,14 @@ class Candidates::Finder {
   void add_order(int index, const LoopOrder& order) {
     PlacedNode* node = &problem_.nodes[static_cast<size_t>(index)];
     const bool first = node->orders.empty();
-    const size_t most = completing_ ? kAllOrders : joining_ ? kMostJoinedOrders : kMostOrders;
+    const size_t most = completing_ ? limits_.all_orders
+                        : joining_  ? limits_.joined_orders
+                                    : limits_.orders;
     if (!first && (node->orders.size() >= most || !fits(order))) return;
     for (const LoopOrder& known : node->orders)
       if (known.moves_like(order)) return;
-    // All forms must be reachable, and few enough, before any is recorded.
+    // All forms must be reachable, and few enough, before any is recorded. Those of the source are
+    // there however many they are.
     std::vector<std::optional<Relayout>> forms;
     for (size_t i = 0; i < node->operands.size(); ++i) {
       if (node->operands[i] < 0) {
@@ -430,7 +427,7 @@ class Candidates::Finder {
       const PlacedValue& root = problem_.values[static_cast<size_t>(node->operands[i])];
       auto form =
           root.readers[static_cast<size_t>(node->readers[i])].from_root.then(order.operands[i]);
-      if (!form || !has_room(root, *form)) return;
+      if (!form || (!first && !has_room(root, *form))) return;
       forms.push_back(std::move(form));
     }
     if (!first && !has_room(problem_.values[static_cast<size_t>(node->result)], order.result))
@@ -450,7 +447,7 @@ class Candidates::Finder {
   /// While orders are joined, only further shapes of known movements are new.
   bool has_room(const PlacedValue& value, const Relayout& form) const {
     if (completing_ || std::ranges::find(value.forms, form) != value.forms.end()) return true;
-    return value.forms.size() < kMostForms &&
+    return value.forms.size() < limits_.forms &&
            (!joining_ || std::ranges::any_of(value.forms, [&](const Relayout& known) {
              return known.moves_like(form);
            }));
@@ -458,6 +455,7 @@ class Candidates::Finder {
 
   const Graph& graph_;
   const TargetOrders& target_;
+  const PlacementLimits& limits_;
   PlacementProblem problem_;
   Crossings crossings_;
   struct Completed {
@@ -474,8 +472,9 @@ class Candidates::Finder {
   bool completing_ = false;
 };
 
-Candidates::Candidates(const Graph& graph, const TargetOrders& target)
-    : finder_(std::make_unique<Finder>(graph, target)) {}
+Candidates::Candidates(const Graph& graph, const TargetOrders& target,
+                       const PlacementLimits& limits)
+    : finder_(std::make_unique<Finder>(graph, target, limits)) {}
 Candidates::~Candidates() = default;
 
 const PlacementProblem& Candidates::problem() const { return finder_->problem(); }

@@ -10,6 +10,7 @@
 
 #include "ir/graph.h"
 #include "layout/cost.h"
+#include "layout/limits.h"
 #include "layout/loop_order.h"
 
 namespace layline {
@@ -68,7 +69,8 @@ struct PlacementProblem {
 /// orders can be added, op by op.
 class Candidates {
  public:
-  Candidates(const Graph& graph, const TargetOrders& target);
+  /// What is given must live as long.
+  Candidates(const Graph& graph, const TargetOrders& target, const PlacementLimits& limits);
   ~Candidates();
 
   const PlacementProblem& problem() const;

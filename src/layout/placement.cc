@@ -9,17 +9,8 @@
 namespace layline {
 namespace {
 
-// How often the parts of the graph that a proof looks at may grow, and how much work it may be,
-// counted in entries of tables that are looked at: some hundredths of a second, and more for each
-// op that is looked at. An op that has too many orders for all of them to be looked at, and pays
-// for its order or its result, leaves nothing to be proved of the whole: then a cheaper choice is
-// looked for, in small parts only.
-constexpr int kMostRounds = 30;
-constexpr int kMostGrowthWithoutProof = 2;
-constexpr size_t kMostWork = 2'300'000;
-constexpr size_t kMostWorkOfOp = 20'000;
-constexpr size_t kMostWorkOfPartWithoutProof = 400'000;
-constexpr size_t kWorkOfOrder = 2'500;  // to find it, against looking at an entry
+// To find an order of an op, against looking at an entry of a table.
+constexpr size_t kWorkOfOrder = 2'500;
 
 /// Looks at the parts of the graph in which something is paid. What all choices of all orders of
 /// their ops cost at least, whatever the rest of the graph does, is a bound for the whole graph. A
@@ -27,12 +18,17 @@ constexpr size_t kWorkOfOrder = 2'500;  // to find it, against looking at an ent
 /// the cheaper orders are found, or it gets too large.
 class Proof {
  public:
-  Proof(const Graph& graph, const TargetOrders& target)
-      : candidates_(graph, target), solver_(candidates_.problem(), target.moves) {}
+  Proof(const Graph& graph, const TargetOrders& target, const PlacementLimits& limits)
+      : limits_(limits),
+        candidates_(graph, target, limits),
+        solver_(candidates_.problem(), target.moves, limits) {}
 
-  void search() {
+  void search(const StartAt& start) {
     choice_ = solver_.cheapest();
     bound_ = solver_.apart();
+    if (!start) return;
+    choice_.order = start(problem());
+    choice_.cost = solver_.total(choice_.order);
   }
 
   void prove_choice() {
@@ -40,7 +36,7 @@ class Proof {
     const Cost apart = bound_;
     want_where_paid();
     int grown = 0, steps = 0;
-    for (int round = 0; round < kMostRounds; ++round) {
+    for (int round = 0; round < limits_.rounds; ++round) {
       bound_ = apart;
       growing_.clear();
       if (prove()) {
@@ -49,7 +45,7 @@ class Proof {
         want_where_paid();
         continue;
       }
-      if (work_left() == 0 || (!provable_ && grown++ == kMostGrowthWithoutProof) ||
+      if (work_left() == 0 || (!provable_ && grown++ == limits_.growth_without_proof) ||
           !grow(provable_ ? ++steps : 1))
         break;
     }
@@ -85,9 +81,9 @@ class Proof {
   }
 
   size_t work_left() const {
-    const size_t most = kMostWork + kMostWorkOfOp * wanted_.size();
+    const size_t most = limits_.work + limits_.work_of_op * wanted_.size();
     const size_t left = most - std::min(most, work_);
-    return provable_ ? left : std::min(left, kMostWorkOfPartWithoutProof);
+    return provable_ ? left : std::min(left, limits_.work_of_part_without_proof);
   }
 
   /// Takes an op into a part, with all its orders.
@@ -197,6 +193,7 @@ class Proof {
     PartialCost cost;
   };
 
+  const PlacementLimits& limits_;
   Candidates candidates_;
   Solver solver_;
   Choice choice_;
@@ -223,9 +220,10 @@ Certificate Certificate::after(const Certificate& earlier) const {
   return both;
 }
 
-Placement place(const Graph& graph, const TargetOrders& target, bool prove) {
-  Proof proof(graph, target);
-  proof.search();
+Placement place(const Graph& graph, const TargetOrders& target, bool prove,
+                const PlacementLimits& limits, const StartAt& start) {
+  Proof proof(graph, target, limits);
+  proof.search(start);
   if (prove) proof.prove_choice();
   return proof.placement();
 }

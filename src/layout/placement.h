@@ -2,6 +2,7 @@
 // is read cost the least over the whole graph, with a proof (docs/placement.md).
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "ir/graph.h"
@@ -33,9 +34,14 @@ struct Placement {
   Certificate certificate;
 };
 
+/// An order for every op of a problem, from which a proof starts in place of the cheapest that was
+/// found: from a bad choice it must come to the same end.
+using StartAt = std::function<std::vector<int>(const PlacementProblem&)>;
+
 /// Without a proof, the choice is the cheapest among the candidates, and the bound that of every
 /// value by itself.
-Placement place(const Graph& graph, const TargetOrders& target, bool prove);
+Placement place(const Graph& graph, const TargetOrders& target, bool prove,
+                const PlacementLimits& limits = {}, const StartAt& start = {});
 
 /// Rewrites the graph so that every op runs in its chosen order, with relayouts where forms differ.
 /// Returns false, and leaves the graph as it is, if every op keeps the order of the source.

@@ -8,15 +8,10 @@
 namespace layline {
 namespace {
 
-// Values with more readers than this get a variable of their own for the set of copies that are
-// kept; below it a table over all of them is smaller.
-constexpr size_t kMostReadersInOneTable = 2;
-constexpr size_t kMostEntriesInOneTable = size_t{1} << 10;
-
 class Tables {
  public:
-  Tables(Choices& choices, size_t most_sets, const MostPaid& most_paid, size_t& room)
-      : choices_(choices), most_sets_(most_sets), most_paid_(most_paid), room_(room) {}
+  Tables(Choices& choices, const PlacementLimits& limits, const MostPaid& most_paid, size_t& room)
+      : choices_(choices), limits_(limits), most_paid_(most_paid), room_(room) {}
 
   std::optional<Energy> of(const Region& region) {
     for (int node : region.nodes) {
@@ -41,7 +36,8 @@ class Tables {
     if (p.readers.size() <= 1) return true;
     size_t entries = static_cast<size_t>(writer_orders(p));
     for (int reader : p.readers) entries *= static_cast<size_t>(choices_.orders(reader));
-    return p.readers.size() <= kMostReadersInOneTable && entries <= kMostEntriesInOneTable;
+    return p.readers.size() <= limits_.readers_in_one_table &&
+           entries <= limits_.entries_in_one_table;
   }
 
   int writer_orders(const Ports& p) const { return p.writer < 0 ? 1 : choices_.orders(p.writer); }
@@ -146,7 +142,7 @@ class Tables {
 
     const KeptSets::Paid paid = paid_for(copies.forms(), writer, p, conversions);
     const std::optional<PackedCost> most = most_paid(value);
-    const KeptSets sets(copies.forms().size(), reads, most_sets_, paid,
+    const KeptSets sets(copies.forms().size(), reads, limits_.kept_sets, paid,
                         most.value_or(Cost::forbidden()));
     size_t rows = 0;
     for (const OfOrders& op : ops) rows += op.forms.size();
@@ -284,7 +280,7 @@ class Tables {
   }
 
   Choices& choices_;
-  const size_t most_sets_;
+  const PlacementLimits& limits_;
   const MostPaid& most_paid_;
   size_t& room_;  // entries of tables that may still be worked out
   std::unordered_map<int, int> variable_;
@@ -293,9 +289,10 @@ class Tables {
 
 }  // namespace
 
-std::optional<Energy> energy_of(Choices& choices, const Region& region, size_t most_sets,
-                                const MostPaid& most_paid, size_t& room) {
-  return Tables(choices, most_sets, most_paid, room).of(region);
+std::optional<Energy> energy_of(Choices& choices, const Region& region,
+                                const PlacementLimits& limits, const MostPaid& most_paid,
+                                size_t& room) {
+  return Tables(choices, limits, most_paid, room).of(region);
 }
 
 }  // namespace layline

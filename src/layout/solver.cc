@@ -10,9 +10,6 @@
 namespace layline {
 namespace {
 
-// Sets of copies of one value that are told apart.
-constexpr size_t kMostKeptSets = 1000;
-
 // Working out an entry of a table, against looking at it when variables are eliminated.
 constexpr size_t kWorkOfEntry = 2;
 
@@ -20,21 +17,14 @@ constexpr size_t kWorkOfEntry = 2;
 // the choice and what everything costs at least.
 constexpr int64_t kShareOfGap = 16;
 
-// Entries of a table during elimination: first a size that is quickly exhausted, then what memory
-// allows. In parts of the graph that are searched for a proof, it depends on how many ops they
-// have.
-constexpr size_t kSmallTables = size_t{1} << 10;
-constexpr size_t kLargeTables = size_t{1} << 18;
-constexpr size_t kPartTables = size_t{1} << 15;
-constexpr size_t kFewOpsTables = size_t{1} << 20;
-constexpr size_t kFewOps = 24;
-
 }  // namespace
 
 class Solver::Implementation {
  public:
-  Implementation(const PlacementProblem& problem, const MoveCosts& moves)
+  Implementation(const PlacementProblem& problem, const MoveCosts& moves,
+                 const PlacementLimits& limits)
       : problem_(problem),
+        limits_(limits),
         source_orders_(problem.nodes.size(), 0),
         inside_(problem.nodes.size(), false),
         choices_(problem, moves) {}
@@ -202,11 +192,11 @@ class Solver::Implementation {
   /// that are found if they cost less than is known.
   Cost search_below(Cost limit, const Narrowed& narrowed, const Region& region, Cost known,
                     size_t most_work, PartialCost& result) {
-    const bool small = region.nodes.size() <= kFewOps;
+    const bool small = region.nodes.size() <= limits_.few_ops;
     const auto work_left = [&] { return most_work - std::min(most_work, result.work); };
     const size_t most_entries = work_left() / kWorkOfEntry;
     size_t room = most_entries;
-    auto energy = energy_of(choices_, region, kMostKeptSets, narrowed.most_paid, room);
+    auto energy = energy_of(choices_, region, limits_, narrowed.most_paid, room);
     result.work += (most_entries - room) * kWorkOfEntry;
     if (!energy) {
       result.decided = false;
@@ -216,13 +206,14 @@ class Solver::Implementation {
     const Pruned pruned = prune(*std::move(energy), limit, work_left());
     result.work += pruned.work;
     if (pruned.empty) return limit;
-    Minimum minimum = minimise(pruned.energy, kSmallTables, work_left());
+    Minimum minimum = minimise(pruned.energy, limits_.small_tables, work_left());
     result.work += minimum.work;
     const auto decided = [&] {
       return minimum.cost.price() < known.price() || minimum.bound.price() >= limit.price();
     };
     if (!decided()) {
-      minimum = minimise(pruned.energy, small ? kFewOpsTables : kPartTables, work_left());
+      minimum = minimise(pruned.energy, small ? limits_.few_ops_tables : limits_.part_tables,
+                         work_left());
       result.work += minimum.work;
     }
     result.decided = decided();
@@ -237,12 +228,12 @@ class Solver::Implementation {
 
   Minimum solve(const Region& region, std::vector<int>& chosen) {
     size_t room = std::numeric_limits<size_t>::max();
-    const Energy energy = energy_of(choices_, region, kMostKeptSets, {}, room).value();
-    Minimum minimum = minimise(energy, kSmallTables);
+    const Energy energy = energy_of(choices_, region, limits_, {}, room).value();
+    Minimum minimum = minimise(energy, limits_.small_tables);
     if (!minimum.exact()) {
       // Too wide to be eliminated variable by variable: a cut if two orders are all there is.
       if (auto cut = minimum_by_cut(choices_, region, chosen)) return *cut;
-      minimum = minimise(energy, kLargeTables);
+      minimum = minimise(energy, limits_.large_tables);
     }
     for (size_t i = 0; i < region.nodes.size(); ++i)
       chosen[static_cast<size_t>(region.nodes[i])] = minimum.choice[i];
@@ -263,13 +254,15 @@ class Solver::Implementation {
   }
 
   const PlacementProblem& problem_;
+  const PlacementLimits& limits_;
   const std::vector<int> source_orders_;
   std::vector<bool> inside_;  // the ops of a part of the graph
   Choices choices_;
 };
 
-Solver::Solver(const PlacementProblem& problem, const MoveCosts& moves)
-    : implementation_(std::make_unique<Implementation>(problem, moves)) {}
+Solver::Solver(const PlacementProblem& problem, const MoveCosts& moves,
+               const PlacementLimits& limits)
+    : implementation_(std::make_unique<Implementation>(problem, moves, limits)) {}
 Solver::~Solver() = default;
 
 Choice Solver::cheapest() { return implementation_->cheapest(); }

@@ -32,7 +32,8 @@ struct PartialCost {
 
 class Solver {
  public:
-  Solver(const PlacementProblem& problem, const MoveCosts& moves);
+  /// What is given must live as long.
+  Solver(const PlacementProblem& problem, const MoveCosts& moves, const PlacementLimits& limits);
   ~Solver();
 
   Choice cheapest();
@@ -40,7 +41,7 @@ class Solver {
   std::vector<int> paying(const std::vector<int>& order);
   /// Of the part of the graph that is made of these ops. Their candidates must be complete for the
   /// bound to hold for all orders; values that other ops write cost nothing.
-  /// It costs no less than nothing if to know more would take more than `most_work`.
+  /// Nothing is known of it, and `least` is 0, if that would take more than `most_work`.
   PartialCost part(const std::vector<int>& nodes, const std::vector<int>& order, size_t most_work);
   /// What these ops and all values at them cost.
   Cost around(const std::vector<int>& nodes, const std::vector<int>& order);

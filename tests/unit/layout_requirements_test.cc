@@ -400,6 +400,17 @@ TEST(D5, UpwardAndDownwardForks) {
   EXPECT_EQ(m.moves(), 0);
 }
 
+TEST(D5, AValueThatIsReadInMoreFormsThanCandidatesAreLookedFor) {
+  Model m = xnnpack_model();
+  Value* x = m.input({2, 3, 4, 5});
+  std::vector<int> order = {0, 1, 2, 3};
+  do {
+    m.output(m.add(Op::tanh, {permute(m, x, order)}));
+  } while (std::ranges::next_permutation(order).found);
+  m.run_all();
+  EXPECT_EQ(m.moves(), 23);
+}
+
 TEST(D5, ResidualJoinsOfDifferentDepth) {
   Model m = xnnpack_model();
   Value* x = m.conv_nchw(m.input({1, 3, 6, 6}), 8);
