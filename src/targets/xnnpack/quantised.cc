@@ -210,14 +210,26 @@ Constant packed_four_bits(const Constant& data) {
                          std::move(packed));
 }
 
+/// A scale for each output, or for each group of each output: rows of weights may share them.
+std::vector<float> scales_of_outputs(const Quantisation& quantisation, size_t outputs) {
+  const size_t rows =
+      quantisation.dims.empty() ? 1 : static_cast<size_t>(quantisation.dims.front());
+  const size_t groups = quantisation.scales.size() / rows;
+  std::vector<float> scales;
+  for (size_t output = 0; output < outputs; ++output)
+    for (size_t group = 0; group < groups; ++group)
+      scales.push_back(quantisation.scales[output * rows / outputs * groups + group]);
+  return scales;
+}
+
 }  // namespace
 
 Filter filter_of(const Value* weight) {
   const Quantisation& quantisation = *weight->type().quantisation;
   const Constant& data = *stored_constant(weight);
   const auto outputs = static_cast<size_t>(weight->shape()[0].value());
-  Filter filter{data, xnn::Datatype::kQCInt8, quantisation.scales, group_size(weight)};
-  if (quantisation.scales.size() == 1) filter.scales.assign(outputs, quantisation.scale());
+  Filter filter{data, xnn::Datatype::kQCInt8, scales_of_outputs(quantisation, outputs),
+                group_size(weight)};
   if (weight->shape().size() == 2 && has_four_bits(quantisation)) {
     filter.data = packed_four_bits(data);
     filter.datatype = filter.group == 0 ? xnn::Datatype::kQCInt4 : xnn::Datatype::kQBInt4;
