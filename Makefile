@@ -3,12 +3,14 @@ JOBS ?= $(shell nproc)
 GRAPHS ?= 20000
 FUZZ_SECONDS ?= 3600
 SEED ?= $(shell date +%s)
+COUNT ?= 40
+MINUTES ?= 60
 
 # cmake, ninja, lit and filecheck of .venv come before the system's.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := build
-.PHONY: clang build demo test test-tosa test-python test-report web wheel tosa-venv test-arm test-versions fuzz fuzz-graphs asan smoke same-programs coverage debug bench docs micro-bench zoo zoo-check format lint clean setup help
+.PHONY: clang build demo test test-tosa test-python test-report web wheel tosa-venv test-arm test-versions fuzz fuzz-graphs asan smoke same-programs coverage mutants certificates debug bench docs micro-bench zoo zoo-check format lint clean setup help
 
 build: setup build/build.ninja ## compile layline: build/layline
 	cmake --build build -j $(JOBS)
@@ -68,6 +70,13 @@ same-programs: build clang build-asan/build.ninja ## the optimised and the sanit
 coverage: tosa-venv build-coverage/build.ninja ## which lines of src/ the tests reach: build-coverage/html, docs/testing.md
 	@scripts/setup lcov
 	scripts/coverage --jobs $(JOBS)
+
+mutants: build tosa-venv ## plant COUNT=40 faults by SEED= in each folder of the compiler, list those that no test notices; within MINUTES=60
+	@scripts/setup clang-16 libclang-rt-16-dev python3-clang-16
+	scripts/mutants --seed $(SEED) --count $(COUNT) --minutes $(MINUTES) --jobs $(JOBS) $(MUTANTS)
+
+certificates: build ## rewrite tests/golden/certificates.txt: what is proved of every fixture
+	LAYLINE_WRITE_CERTIFICATES=1 build/tests/layline_unit_tests --gtest_filter=Certificates.AreWhatTheyWere
 
 debug: setup build-debug/build.ninja ## an unoptimised build with debug information, in build-debug
 	cmake --build build-debug -j $(JOBS)

@@ -84,8 +84,9 @@ bool find_product(Value* scores, Attention& attention, int steps) {
     const auto low = low_side(*node);
     if (!low) return false;
     // The low number stays as low as it is: factors are moved past it only if they leave it so.
-    if (factor_of(attention.scalings) != 1 && uniform_value(node->operand(*low)) != -kInfinity)
-      return false;
+    const double later = factor_of(attention.scalings);
+    const bool stays_low = later > 0 && uniform_value(node->operand(*low)) == -kInfinity;
+    if (later != 1 && !stays_low) return false;
     attention.choices.push_back(node);
     return find_product(node->operand(3 - *low), attention, steps - 1);
   }

@@ -17,7 +17,7 @@ config.substitutions = [
     ("%data", parameters["data"]),
     (r"\bFileCheck\b", parameters["filecheck"]),
 ]
-# The sanitizers read their options from the environment, which lit clears.
-for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
+# The sanitizers and planted faults are told by the environment, which lit clears.
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LAYLINE_MUTANT", "LAYLINE_MUTANTS_REACHED"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
