@@ -115,7 +115,8 @@ class Finder:
         return "constexpr" in words or "consteval" in words
 
     def visit_limit(self, cursor):
-        """A named constant, one larger. It is computed when the program starts instead."""
+        """A named constant, one larger. It becomes a variable that is set when the program starts:
+        what is const the C++ compiler would still compute."""
         match = re.fullmatch(r"(?s)((?:static )?)constexpr (.*?)= (.*)", self.text_of(cursor))
         if not match or cursor.type.get_canonical().kind not in NUMBERS:
             return
@@ -124,7 +125,12 @@ class Finder:
         self.add("limit", start + head, cursor.extent.end.offset,
                  f"(MUTANT({{id}}) ? ({value}) + 1 : ", ")", f"{value} + 1")
         if self.sites and self.sites[-1].start == start + head:
-            self.sites[-1].before = "\0" + self.sites[-1].before  # the constexpr before it goes
+            # What stands for constexpr: one variable for all who include it.
+            parent = cursor.semantic_parent.kind
+            in_class = parent in (Kind.CLASS_DECL, Kind.STRUCT_DECL)
+            shared = in_class or (parent == Kind.NAMESPACE and self.path.endswith(".h"))
+            mark = "inline" if shared else "static" if parent == Kind.NAMESPACE else ""
+            self.sites[-1].before = f"\0{mark}\0{self.sites[-1].before}"
 
     def visit_operator(self, cursor, left, right):
         operator = self.text(left.extent.end.offset, right.extent.start.offset).strip()
@@ -226,9 +232,9 @@ def plant(source, sites, header):
             edits.append((site.start, 1, -width, order, text + b"\n" * lines, width))
             continue
         if before.startswith("\0"):
-            before = before[1:]
+            _, mark, before = before.split("\0")
             word = source.rfind(b"constexpr", 0, site.start)
-            edits.append((word, 1, 0, order, b"const    ", len("constexpr")))
+            edits.append((word, 1, 0, order, mark.encode(), len("constexpr")))
         before = before.replace("{id}", str(site.id)).encode()
         edits.append((site.start, 1, -width, order, before, 0))
         edits.append((site.end, 0, width, -order, site.after.encode(), 0))

@@ -28,6 +28,7 @@ std::optional<std::vector<double>> per_channel(const Constant& constant, size_t 
 std::optional<Affine> affine(const Node& node, const Relayout& relayout) {
   if (!(node.is(Op::add) || node.is(Op::sub) || node.is(Op::mul) || node.is(Op::div)))
     return std::nullopt;
+  if (node.result()->type().quantisation) return std::nullopt;  // it rounds
   const int constant_side = constant_of(node.operand(1)) != nullptr ? 1 : 0;
   const Constant* constant = constant_of(node.operand(constant_side));
   Value* x = node.operand(1 - constant_side);

@@ -15,10 +15,9 @@ bool fuse_clamp(Graph& graph, PassContext& context) {
     // Integers wrap around before a separate clamp, but not before a fused one. Quantised numbers
     // do not; rounding is monotone, so they may be clamped before it as well as after, if the clamp
     // does not change the scale.
-    const bool rounded_alike =
-        x->type().quantisation && x->type().quantisation == node->result()->type().quantisation;
-    if (x->def() == nullptr || !x->has_one_use() || !(is_float(x->dtype()) || rounded_alike))
-      continue;
+    const bool rounded_alike = x->type().quantisation == node->result()->type().quantisation;
+    const bool wraps = !is_float(x->dtype()) && !x->type().quantisation;
+    if (x->def() == nullptr || !x->has_one_use() || !rounded_alike || wraps) continue;
     Attributes attributes = x->def()->attributes();
     Bounds* bounds = bounds_of(attributes);
     if (bounds == nullptr) continue;

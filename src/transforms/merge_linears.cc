@@ -41,9 +41,12 @@ const Relayout* only_move(const Node& node) {
 bool can_merge(const Node& first, const Node& other) {
   const Relayout* a = only_move(first);
   const Relayout* b = only_move(other);
-  return a && b && *a == *b && first.attributes() == other.attributes() &&
-         first.operand_count() == other.operand_count() && has_constant_weights(other) &&
-         can_stack(first.operand(1)->type(), other.operand(1)->type());
+  if (!a || !b || *a != *b || first.attributes() != other.attributes() ||
+      first.operand_count() != other.operand_count() || !has_constant_weights(other))
+    return false;
+  for (int i = 1; i < first.operand_count(); ++i)
+    if (!can_stack(first.operand(i)->type(), other.operand(i)->type())) return false;
+  return true;
 }
 
 /// The constants one after the other, along their first axis.

@@ -11,8 +11,10 @@
 namespace layline {
 namespace {
 
-// What is longer is not worth following.
+// What is longer is not worth following, and neither is what is looked at more often: either factor
+// of a product may lead to sources, so that products of products have twice as many ways each.
 constexpr size_t kMostNodes = 64;
+constexpr size_t kMostVisits = 4 * kMostNodes;
 constexpr int kMostSteps = 4;
 
 /// The channels that a value's elements come from, numbered through all sources.
@@ -89,7 +91,7 @@ class Search {
     Node* node = value->def();
     if (node == nullptr || !is_float(value->dtype())) return false;
     if (std::ranges::find(order_, node) != order_.end()) return true;
-    if (order_.size() >= kMostNodes) return false;
+    if (order_.size() >= kMostNodes || ++visits_ > kMostVisits) return false;
     std::vector<int> operands;
     switch (node->op()) {
       case Op::linear:
@@ -206,6 +208,7 @@ class Search {
   }
 
   std::vector<Node*> order_;  // what is on the way, operands first
+  size_t visits_ = 0;
   std::set<std::pair<const Node*, int>> on_the_way_;
   std::unordered_map<const Value*, Channels> channels_;
   std::vector<bool> wanted_;

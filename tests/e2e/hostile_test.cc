@@ -173,6 +173,22 @@ TEST_F(Hostile, DagsThatDoubleWithEveryLine) {
   }
 }
 
+/// Whether a number can go into weights is asked of all that lies before it: of products, by either
+/// factor; of a chain, to its beginning.
+TEST_F(Hostile, WaysThatDoubleWithEveryProduct) {
+  const auto scaled = [](int count, const std::string& line) {
+    std::string model = "graph \"g\" {\n  input \"x\" %x : f32[4]\n  %m0 = sigmoid(%x)\n";
+    for (int i = 0; i < count; ++i)
+      model += fmt::format("  %m{} = {}\n", i + 1, fmt::format(fmt::runtime(line), i));
+    return model + fmt::format(
+                       "  %h = constant() {{ data = f32[] (0.5) }}\n  %y = mul(%m{}, %h)\n"
+                       "  output \"y\" %y\n}}\n",
+                       count);
+  };
+  survives(scaled(60, "mul(%m{0}, %m{0})"));
+  survives(scaled(20000, "add(%m{0}, %x)"));
+}
+
 TEST_F(Hostile, ManyNodes) {
   survives(graph("input \"x\" %x0 : f32[1,4,6,8]\n" +
                  repeated(30'000,

@@ -114,6 +114,22 @@ TEST_F(AllOrders, TheRowsAndBothChannelsOfALinearOpMoveOnTheirOwn) {
   EXPECT_EQ(count(y, {{2, 3, 2, 2}, {}, {2, 3, 2, 2}}), 2 * 2 * 2 - 1);
 }
 
+TEST_F(AllOrders, MoreDigitsThanTheLimitAreNotAllTried) {
+  Value* y = build_.add(Op::neg, {input({2, 3, 5})});
+  EXPECT_EQ(count(y, {{2, 3, 5}, {2, 3, 5}}, {.digits = 2}), std::nullopt);
+  EXPECT_EQ(count(y, {{2, 3, 5}, {2, 3, 5}}, {.digits = 3}), 5);
+  // Output channels have digits of their own.
+  Value* z = build_.add(Op::linear, {input({3}), weights({4, 3})}, LinearAttrs{});
+  EXPECT_EQ(count(z, {{3}, {}, {2, 2}}, {.digits = 1}), std::nullopt);
+  EXPECT_EQ(count(z, {{3}, {}, {2, 2}}, {.digits = 2}), 1);
+}
+
+TEST_F(AllOrders, AxesThatAreBothPaddedCanChangePlaces) {
+  Value* x = input({3, 5});
+  graph_.add_output("y", build_.add(Op::pad, {x}, PadAttrs{{1, 0}, {0, 2}}));
+  EXPECT_EQ(digits_of(x), (Dims{3, 5}));
+}
+
 TEST_F(AllOrders, AShuffleBetweenAConvolutionAndAMeanIsProvedAway) {
   Value* y = conv(build_.from_channels_last(input({1, 4, 4, 8})), 8);
   y = build_.relayout(y, parse_relayout("[1,8,4,4] (2,4,16)->(1,0,2) [1,8,4,4]"));
