@@ -98,11 +98,14 @@ bool find_product(Value* scores, Attention& attention, int steps) {
     if (side == 1 && node->is(Op::sub)) break;
     const Value* mask = node->operand(1 - side);
     Attention further = attention;
-    // What multiplies the mask as well cannot leave it, unless the mask is constant.
-    if (constant_of(mask))
+    // What multiplies the mask as well cannot leave it, unless the mask is constant. Masks that
+    // come later keep what multiplies them, too.
+    if (constant_of(mask)) {
       further.masks.push_back({node, 1 - side, factor_of(attention.scalings)});
-    else
+    } else {
       further.scalings.clear();
+      further.masks.clear();
+    }
     if (!find_product(node->operand(side), further, steps - 1)) continue;
     attention = std::move(further);
     return true;
@@ -204,9 +207,9 @@ bool gather_scale(Graph& graph, Attention& attention, PassContext& context) {
   if (place == Place::scores) {
     const BuildBefore build(graph, product->next(), product->origin());
     Value* scores = product->result();
-    const std::vector<Use> readers(scores->uses().begin(), scores->uses().end());
     Value* scaled = build.add(Op::mul, {scores, build.scalar(scores->dtype(), factor)});
-    for (const Use& use : readers) graph.set_operand(use.user, use.operand, scaled);
+    graph.replace_all_uses(scores, scaled);
+    graph.set_operand(scaled->def(), 0, scores);
     return true;
   }
   const int side = place == Place::q ? 0 : 1;
@@ -335,8 +338,9 @@ std::optional<Visibility> visibility(const Builder& build, const Value* scores) 
     Value* finite = node->operand(side);
     Value* mask = node->operand(1 - side);
     if (!is_always_finite(finite) || mask->shape().empty()) continue;
-    if (const auto kept = kept_side(mask->def());
-        kept && is_always_finite(mask->def()->operand(*kept)))
+    if (const auto kept = kept_side(mask->def()); kept &&
+                                                  is_always_finite(mask->def()->operand(*kept)) &&
+                                                  !mask->def()->operand(0)->shape().empty())
       return Visibility{negated_if(build, *kept == 2, mask->def()->operand(0)),
                         build.add(Op::add, {finite, with_low(build, *mask->def(), *kept)})};
     Value* hidden = build.scalar(mask->dtype(), -kInfinity);

@@ -14,9 +14,11 @@ constexpr double kTolerance = 1e-6;  // of 1/6 as an f32
 
 bool is_close(double a, double b) { return std::abs(a - b) <= kTolerance * std::abs(b); }
 
-/// A number that broadcasts without changing the shape of the other operand.
-std::optional<double> number(const Value* value, const Node& user) {
-  if (!has_one_element(value) || value->shape().size() > user.result()->shape().size())
+/// An operand of a binary op that is a number, and broadcasts without changing the shape of the
+/// other.
+std::optional<double> number(const Node& node, int side) {
+  const Value* value = node.operand(side);
+  if (!has_one_element(value) || value->shape().size() > node.operand(1 - side)->shape().size())
     return std::nullopt;
   return uniform_value(value);
 }
@@ -35,11 +37,11 @@ void multiply(Value* value, Product& product, bool is_root) {
                           (is_root || value->has_one_use()) &&
                           node->attrs<BinaryAttrs>().bounds.unbounded();
   if (is_product && product.factors.size() <= 2) {
-    if (const auto right = number(node->operand(1), *node)) {
+    if (const auto right = number(*node, 1)) {
       product.scale *= node->is(Op::div) ? 1 / *right : *right;
       return multiply(node->operand(0), product, false);
     }
-    const auto left = number(node->operand(0), *node);
+    const auto left = number(*node, 0);
     if (left && node->is(Op::mul)) {
       product.scale *= *left;
       return multiply(node->operand(1), product, false);
@@ -61,8 +63,8 @@ struct Line {
 std::optional<Line> line(Value* value) {
   const Node* node = value->def();
   if (node == nullptr || !(node->is(Op::add) || node->is(Op::sub))) return std::nullopt;
-  const auto right = number(node->operand(1), *node);
-  const auto left = node->is(Op::add) ? number(node->operand(0), *node) : std::nullopt;
+  const auto right = number(*node, 1);
+  const auto left = node->is(Op::add) ? number(*node, 0) : std::nullopt;
   if (!right && !left) return std::nullopt;
   Value* x = node->operand(right ? 0 : 1);
   Product product;

@@ -2,6 +2,8 @@
 // quantize becomes the op on integers, which is the same by definition, rounding included
 // (docs/quantisation.md). Ops between which the model does not quantise stay real.
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "transforms/passes.h"
 #include "transforms/rewrite.h"
@@ -166,6 +168,14 @@ Attributes padded_with_rounded(PadAttrs attrs, const Quantisation& quantisation)
   return attrs;
 }
 
+/// Whether clamping the rounded numbers is clamping them before they are rounded to another scale.
+bool holds(const Quantisation& quantisation, const Bounds& bounds) {
+  return std::ranges::all_of(std::array{bounds.min, bounds.max}, [&](double bound) {
+    return std::isinf(bound) || static_cast<double>(quantisation.real(
+                                    quantisation.quantised(static_cast<float>(bound)))) == bound;
+  });
+}
+
 /// The op on integers, rounded as `quantisation` says; null where it cannot be.
 Value* typed(const Builder& build, const Node& node, const QuantisationRef& quantisation,
              const Bounds& bounds) {
@@ -176,7 +186,12 @@ Value* typed(const Builder& build, const Node& node, const QuantisationRef& quan
   if (rescales(node) == Rescales::no && !same_scale(operands, quantisation)) return nullptr;
   const QuantisationRef& operands_own = operands[0]->type().quantisation;
   if (rescales(node) == Rescales::apart && operands_own != quantisation) {
-    Value* y = build.add(Op::dequantize, {typed(build, node, operands_own, bounds)});
+    const Bounds* fused = bounds_of(node.attributes());
+    if (fused && !holds(*operands_own, *fused)) return nullptr;
+    const bool on_integers = holds(*operands_own, bounds);
+    Value* y = typed(build, node, operands_own, on_integers ? bounds : Bounds{});
+    y = build.add(Op::dequantize, {y});
+    if (!on_integers) y = build.clamp(y, bounds.min, bounds.max);
     return build.add(Op::quantize, {y}, QuantisationAttrs{quantisation});
   }
   Attributes attributes = node.attributes();

@@ -65,7 +65,7 @@ int64_t index_limit(const Graph& graph, const SymbolValues& sizes) {
     if (node->is(Op::scatter_elements) || node->is(Op::scatter_add))
       for (const Dim& length : root_of(node->operand(0))->shape())
         limit = std::min(limit, sizes(length));
-    if (!node->is(Op::gather)) continue;
+    if (!node->is(Op::gather) && !node->is(Op::gather_elements)) continue;
     const Dim& length =
         node->operand(0)->shape()[static_cast<size_t>(node->attrs<AxisAttrs>().axis)];
     limit = std::min(limit, sizes(length));
