@@ -42,6 +42,9 @@ TEST(DebugMap, RefusesDamagedDocuments) {
       R"({"version":1,"methods":{"f":{"sources":[],"origins":[["y","a",1,""]],"instructions":[]}}})",
       R"({"version":1,"methods":{"f":{"sources":[],"origins":[["y","a",-1,""]],"instructions":[]}}})",
       R"({"version":1,"methods":{"f":{"sources":[],"origins":[["y","a",0]],"instructions":[]}}})",
+      R"({"version":1,"methods":{"f":{"sources":["s"],"origins":[["y","a",2,""]],"instructions":[]}}})",
+      R"({"version":1,"methods":{"f":{"sources":[],"origins":[[1,"a",0,""]],"instructions":[]}}})",
+      R"({"version":1,"methods":{"f":{"sources":[],"origins":[["y","a",0,""]],"instructions":[2]}}})",
       R"({"version":1,"methods":{"f":{"sources":[],"origins":[],"instructions":[1]}}})",
   };
   for (const char* const document : documents)

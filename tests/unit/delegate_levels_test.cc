@@ -138,5 +138,70 @@ TEST(DelegateLevels, AProducerOfMuchGoesToItsUser) {
   EXPECT_EQ(levels, (std::vector<int>{1, 2, 1, 2}));
 }
 
+/// 0 and 1 are delegated, then the kernel 2, then 3, which reads 1: 1 may run with either.
+std::vector<int> sunk(DelegateGraph::Node zero, DelegateGraph::Node one) {
+  const DelegateGraph graph{{zero, one, {false, false, 1, {0}}, {true, true, 1, {1, 2}}}};
+  std::vector<int> levels = delegate_levels(graph);
+  EXPECT_EQ(levels, (std::vector<int>{1, 1, 1, 2}));
+  sink_nodes(graph, levels);
+  return levels;
+}
+
+TEST(DelegateLevels, ANodeMovesOnlyWhereFewerBytesCross) {
+  const std::vector<int> stays{1, 1, 1, 2}, moves{1, 2, 1, 2};
+  // 0 crosses in any case, for the kernel: what 1 makes of it is saved.
+  EXPECT_EQ(sunk({true, false, 9}, {true, false, 1, {0}}), moves);
+  EXPECT_EQ(sunk({true, false, 9}, {true, false, 0, {0}}), stays);
+  // An output crosses wherever it is computed.
+  EXPECT_EQ(sunk({true, false, 9}, {true, true, 1, {0}}), stays);
+}
+
+/// 1 is read only by 2, which is read behind the kernel 3: either crosses.
+TEST(DelegateLevels, AnOperandThatOnlyTheNodeReadsCrossesInItsPlace) {
+  const auto last = [](int64_t operand, int64_t own, std::vector<int> operands) {
+    const DelegateGraph graph{{{true, true, 0},
+                               {true, false, operand, {0}},
+                               {true, false, own, std::move(operands)},
+                               {false, false, 1, {0}},
+                               {true, true, 1, {2, 3}}}};
+    std::vector<int> levels = {1, 1, 1, 1, 2};
+    sink_nodes(graph, levels);
+    return levels[2];
+  };
+  EXPECT_EQ(last(5, 6, {1}), 2);
+  EXPECT_EQ(last(6, 6, {1}), 1);
+  EXPECT_EQ(last(7, 6, {1}), 1);
+  EXPECT_EQ(last(7, 6, {0, 1}), 1);
+  // An operand that is read twice crosses once.
+  EXPECT_EQ(last(5, 6, {1, 1}), 2);
+}
+
+TEST(DelegateLevels, TheFirstNodeMovesLikeAnyOther) {
+  const DelegateGraph graph{
+      {{true, false, 9}, {true, false, 1}, {false, false, 1, {1}}, {true, true, 1, {0, 2}}}};
+  std::vector<int> levels = delegate_levels(graph);
+  sink_nodes(graph, levels);
+  EXPECT_EQ(levels, (std::vector<int>{2, 1, 1, 2}));
+}
+
+TEST(DelegateLevels, AKernelOnTheWayBeginsAnother) {
+  // Kernels run after the delegate of their level, and delegates read them from the next on.
+  const DelegateGraph graph{{{false, false, 1},
+                             {true, false, 1, {0}},
+                             {false, false, 1, {1}},
+                             {false, false, 1, {2}},
+                             {true, false, 1, {3, 1}},
+                             {true, true, 1, {4}}}};
+  EXPECT_EQ(delegate_levels(graph), (std::vector<int>{0, 1, 1, 1, 2, 2}));
+}
+
+TEST(DelegateLevels, WhatNothingReadsStays) {
+  const DelegateGraph graph{
+      {{true, false, 5}, {true, false, 1}, {false, false, 1, {1}}, {true, true, 1, {2}}}};
+  std::vector<int> levels = delegate_levels(graph);
+  sink_nodes(graph, levels);
+  EXPECT_EQ(levels, (std::vector<int>{1, 1, 1, 2}));
+}
+
 }  // namespace
 }  // namespace layline

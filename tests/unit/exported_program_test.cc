@@ -232,6 +232,124 @@ TEST(ExportedProgram, RefusesAbsurdTensors) {
   EXPECT_CONTAINS(with("Symbol('s0', ", "Symbol("), "Symbol without a name");
 }
 
+/// What is written in place of a part of the whole program, and the message.
+struct Wrong {
+  std::string from, to, message;
+};
+
+TEST(ExportedProgram, EveryRecordIsChecked) {
+  const std::string node = "graph_module.graph.nodes[0]";
+  const std::vector<Wrong> wrongs = {
+      {R"("kind":2)", R"("kind":3)", node + ".inputs[1].kind: unknown argument kind 3"},
+      {R"("kind":2)", R"("kind":-1)", node + ".inputs[1].kind: unknown argument kind -1"},
+      {R"("layout":7)", R"("layout":-1)", "layout: unknown layout -1"},
+      {R"("metadata":{})", R"("metadata":{"stack_trace":3})",
+       node + ".metadata.stack_trace: expected a string"},
+      {R"("metadata":{})", R"("metadata":[])", node + ".metadata: expected an object"},
+      {R"("nodes":[)", R"("nodes":3,"old":[)", "graph_module.graph.nodes: expected an"},
+      {R"("tensor_values":{)", R"("tensor_values":{"x":{},)",
+       "tensor_values.x: 'dtype' is missing"},
+      {R"("sym_int_values":{})", R"("sym_int_values":{"k":{"as_bool":true}})",
+       "sym_int_values.k: expected one of as_int, as_expr"},
+      {R"("sym_bool_values":{})", R"("sym_bool_values":{"k":{"as_int":1}})",
+       "sym_bool_values.k: expected one of as_bool, as_expr"},
+      {R"("sym_bool_values":{})", R"("sym_bool_values":{},"sym_float_values":{"k":{"as_int":1}})",
+       "sym_float_values.k: expected one of as_float, as_expr"},
+      {R"("sym_int_values":{})", R"("sym_int_values":{"k":{"as_int":1},"k":{"as_int":2}})",
+       "sym_int_values: 'k' occurs twice"},
+      {R"("index":null)", R"("index":"first")", "device.index: expected a 64-bit integer"},
+      {R"("requires_grad":true)", R"("requires_grad":1)", "expected true or false"},
+      {R"("output_specs":[)", R"("output_specs":[{"user_output":{"arg":{"as_int":1}}},)",
+       "output_specs: 2 specs for 1 graph outputs"},
+      {R"([{"user_output")", R"([{"surprise")",
+       "output_specs[0]: unknown kind 'surprise', expected one of user_output, loss_output"},
+      {R"("opset_version":{"aten":10})", R"("opset_version":{"aten":"ten"})",
+       "opset_version.aten: expected a 64-bit integer"},
+      {R"("major":8)", R"("major":7)", "export schema 7.20 is not supported, only 8.x"},
+      {R"("name":"self")", R"("named":"self")", node + ".inputs[0]: 'name' is missing"},
+      {R"("strides":[)", R"("strides":3,"old":[)", "strides: expected an array"},
+  };
+  for (const Wrong& wrong : wrongs) {
+    std::string json = json_of({});
+    const size_t at = json.find(wrong.from);
+    ASSERT_NE(at, std::string::npos) << wrong.from;
+    EXPECT_CONTAINS(error_of(json.replace(at, wrong.from.size(), wrong.to)), wrong.message);
+  }
+}
+
+/// Numbers of enums begin with 0, and tensors that are not strided have what strides they like.
+TEST(ExportedProgram, WhatIsNotChecked) {
+  const auto with = [](const std::string& from, const std::string& to) {
+    std::string json = json_of({});
+    return error_of(json.replace(json.find(from), from.size(), to));
+  };
+  EXPECT_EQ(with(R"("kind":2)", R"("kind":0)"), "no UserError");
+  EXPECT_EQ(with(R"("layout":7)", R"("layout":0)"), "no UserError");
+  EXPECT_EQ(with(R"([{"as_int":6},{"as_int":1}],"storage_offset":{"as_int":0},"layout":7)",
+                 R"([],"storage_offset":{"as_int":0},"layout":1)"),
+            "no UserError");
+  EXPECT_EQ(argument_error(R"({"as_what":1})").find("token"), std::string::npos);
+}
+
+TEST(ExportedProgram, RangesMayBeOpen) {
+  Parts parts;
+  for (const char* range : {R"({"min_val":null,"max_val":2})", R"({"max_val":2})", "{}"}) {
+    parts.ranges = fmt::format(R"({{"s0":{}}})", range);
+    EXPECT_EQ(parse(json_of(parts)).ranges.at("s0").min, std::nullopt);
+  }
+  parts.ranges = R"({"s0":{"min_val":2,"max_val":2}})";
+  EXPECT_EQ(parse(json_of(parts)).ranges.at("s0").max, 2);
+}
+
+TEST(ExportedProgram, SymbolicValuesAndTheirHints) {
+  std::string json = json_of({});
+  const std::string values = R"("sym_int_values":{},"sym_bool_values":{})";
+  json.replace(json.find(values), values.size(), R"json(
+    "sym_int_values":{"a":{"as_int":3},"b":{"as_expr":{"expr_str":"Symbol('s0')","hint":null}},
+      "c":{"as_expr":{"expr_str":"Integer(5)","hint":{"as_int":9}}},
+      "d":{"as_expr":{"expr_str":"Symbol('s0')","hint":{"as_int":6}}}},
+    "sym_bool_values":{"e":{"as_bool":true},"f":{"as_expr":{"expr_str":"true"}},
+      "g":{"as_expr":{"expr_str":"true","hint":{"as_bool":false}}}},
+    "sym_float_values":{"h":{"as_float":1.5},"i":{"as_expr":{"expr_str":"true"}},
+      "j":{"as_expr":{"expr_str":"true","hint":{"as_float":2.5}}}})json");
+  const ExportedProgram program = parse(json);
+  const auto& ints = program.graph.sym_int_values;
+  EXPECT_TRUE(ints.at("a").is_literal());
+  EXPECT_EQ(ints.at("a").value, 3);
+  EXPECT_FALSE(ints.at("b").is_literal());
+  EXPECT_EQ(ints.at("b").value, std::nullopt);
+  EXPECT_TRUE(ints.at("c").is_literal());  // a number is one, however it is written
+  EXPECT_EQ(ints.at("c").value, 5);
+  EXPECT_EQ(ints.at("d").value, 6);
+  EXPECT_EQ(ints.at("b").expr, ints.at("d").expr);
+  const auto& bools = program.graph.sym_bool_values;
+  EXPECT_TRUE(bools.at("e").is_literal());
+  EXPECT_EQ(bools.at("e").value, true);
+  EXPECT_EQ(bools.at("f").value, std::nullopt);
+  EXPECT_FALSE(bools.at("f").is_literal());
+  EXPECT_EQ(bools.at("g").value, false);
+  const auto& floats = program.graph.sym_float_values;
+  EXPECT_EQ(floats.at("h").value, 1.5);
+  EXPECT_EQ(floats.at("i").value, std::nullopt);
+  EXPECT_EQ(floats.at("j").value, 2.5);
+}
+
+/// The size of an element counts.
+TEST(ExportedProgram, TensorsAsLargeAsMemoryCanBe) {
+  const auto with_dtype = [](int dtype, const std::string& size) {
+    Parts parts;
+    const std::string two = R"({"as_int":2})";
+    parts.meta.replace(parts.meta.find(two), two.size(), fmt::format(R"({{"as_int":{}}})", size));
+    parts.meta.replace(parts.meta.find(R"("dtype":7)"), 9, fmt::format(R"("dtype":{})", dtype));
+    return error_of(json_of(parts));
+  };
+  EXPECT_EQ(with_dtype(12, "4611686018427387904"), "no UserError");
+  EXPECT_CONTAINS(with_dtype(3, "4611686018427387904"), "larger than memory can be");
+  EXPECT_EQ(with_dtype(7, "2305843009213693951"), "no UserError");
+  EXPECT_CONTAINS(with_dtype(7, "2305843009213693952"), "larger than memory can be");
+  EXPECT_EQ(with_dtype(7, "0"), "no UserError");
+}
+
 TEST(ExportedProgram, NestingIsLimited) {
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += R"({"as_string_to_argument":{"k":)";
@@ -281,6 +399,52 @@ TEST(SymbolicExpression, RefusesEverythingElse) {
   EXPECT_THROW(parse_expr(deep), UserError);
 }
 
+TEST(SymbolicExpression, MessagesNameTheColumn) {
+  const auto error = [](const std::string& text) -> std::string {
+    try {
+      return "read as " + to_string(parse_expr(text));
+    } catch (const UserError& refused) {
+      return refused.what();
+    }
+  };
+  const std::vector<std::pair<std::string, std::string>> wrongs = {
+      {"", "symbolic expression '': expected an expression at column 1"},
+      {"Add(1) x", "unexpected text at column 8"},
+      {"Add('a', 'b')", "second name in one call at column 10"},
+      {"Symbol('s", "unterminated string at column 9"},
+      {"Add(99999999999999999999)", "number beyond 64 bits at column 5"},
+      {"Add(-)", "expected a number at column 5"},
+      {"Add(,)", "expected an expression at column 5"},
+      {"Add(1 2)", "expected ',' or ')' at column 7"},
+      {"Add(a=)", "expected a keyword's value at column 7"},
+      {"Integer(1, 2)", "Integer takes one number"},
+      {"Integer(Symbol('a'))", "Integer takes one number"},
+      {"Symbol(Integer(1))", "Symbol without a name"},
+  };
+  for (const auto& [text, message] : wrongs) EXPECT_CONTAINS(error(text), message);
+  // Long texts are shown in part.
+  const std::string shown(200, 'a');
+  EXPECT_CONTAINS(error(shown + ")"), "'" + shown + "...': unexpected text at column 201");
+  EXPECT_CONTAINS(error(shown.substr(1) + ")"), "'" + shown.substr(1) + ")': unexpected text");
+  const auto nested = [](size_t depth) {
+    std::string text;
+    for (size_t i = 0; i < depth; ++i) text += "Add(";
+    return text + "1" + std::string(depth, ')');
+  };
+  EXPECT_CONTAINS(error(nested(100)), "read as Add(Add(");
+  EXPECT_CONTAINS(error(nested(101)), "too deeply nested");
+}
+
+TEST(SymbolicExpression, SpacesQuotesAndKeywords) {
+  EXPECT_EQ(to_string(parse_expr("  Add ( 1 ,  Symbol ( \"s0\" , integer = True ) ) ")),
+            "Add(1, s0)");
+  EXPECT_EQ(to_string(parse_expr("torch.utils._sympy.Max(1, -2)")),
+            "torch.utils._sympy.Max(1, -2)");
+  EXPECT_EQ(to_string(parse_expr("Float('0.5', 1)")), "Float(0.5, 1)");
+  EXPECT_EQ(to_string(parse_expr("Add(1, )")), "Add(1)");
+  EXPECT_EQ(parse_expr("Symbol('a', x=y)"), parse_expr("Symbol('a')"));
+}
+
 TEST(Origin, IsTheUsersInnermostFrame) {
   EXPECT_EQ(source_location("File \"/home/me/model.py\", line 8, in forward\n    y = f(x)"),
             "model.py:8: y = f(x)");
@@ -314,6 +478,37 @@ TEST(Origin, IsTheInnermostModule) {
                         "_empty_nn_module_stack_from_metadata_hook,"
                         "_empty_nn_module_stack_from_metadata_hook"),
             "");
+}
+
+TEST(Origin, FramesAsTheyAreWritten) {
+  const auto frame = [](const std::string& path, const std::string& code) {
+    return fmt::format("File \"{}\", line 3, in f\n{}\n", path, code);
+  };
+  // Tabs and carriage returns are space; a line of nothing else is no code.
+  EXPECT_EQ(source_location("\t File \"a.py\", line 3, in f \r\n \t y = x \r\n"), "a.py:3: y = x");
+  EXPECT_EQ(source_location(frame("a.py", " \t")), "a.py:3");
+  EXPECT_EQ(source_location("File \"a.py\", line 3"), "a.py:3");
+  EXPECT_EQ(source_location("File \"a.py\", line 3, in f\nFile \"torch/b.py\", line 4, in g"),
+            "a.py:3");
+  // All of these are torch's, whatever comes after.
+  for (const char* path :
+       {"torch/a.py", "<eval_with_key>.3", "/x/site-packages/torch/a.py", "/y/torch/nn/a.py"})
+    EXPECT_EQ(source_location(frame("mine.py", "y") + frame(path, "z")), "mine.py:3: y") << path;
+  EXPECT_EQ(source_location(frame("mine.py", "y") + frame("/x/torch/a.py", "z")), "a.py:3: z");
+  // The innermost of torch's where there are no others, and the user's behind them.
+  EXPECT_EQ(source_location(frame("torch/a.py", "y") + frame("torch/b.py", "z")), "b.py:3: z");
+  EXPECT_EQ(source_location(frame("torch/a.py", "y") + frame("mine.py", "z")), "mine.py:3: z");
+  // What export inserts itself is passed over.
+  EXPECT_EQ(source_location(frame("a.py", "y") + frame("torch/fx/x.py", "z")), "a.py:3: y");
+  EXPECT_EQ(source_location("File \"a.py\" line 3"), "");
+}
+
+TEST(Origin, ModulesWithCommasInTheirTypes) {
+  EXPECT_EQ(module_path("a,b,c,d"), "b");
+  EXPECT_EQ(module_path("a,b"), "");
+  EXPECT_EQ(module_path("a,,b"), "");
+  EXPECT_EQ(module_path("a,,b,c"), "");
+  EXPECT_EQ(module_path("x,outer,T;y,inner,U"), "inner");
 }
 
 }  // namespace

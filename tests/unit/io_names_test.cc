@@ -17,6 +17,11 @@ TEST(IoNames, TheDocumentIsAsDescribed) {
             R"(","methods":{"forward":{"inputs":["x"],"outputs":["y","aux"]}}})");
 }
 
+TEST(IoNames, OnlyControlCharactersAreEscaped) {
+  const std::string text = write_io_names({{"a b\x1f", {}, {}}});
+  EXPECT_NE(text.find("\"a b\\u001f\""), std::string::npos) << text;
+}
+
 TEST(IoNames, ReadsWhatItWrites) {
   const std::vector<MethodIoNames> methods = {
       {"forward", {"x", "größe", "a b'c"}, {"y"}}, {"encode", {}, {}}, {"quote\"\\\n", {"x"}, {}}};
@@ -47,6 +52,49 @@ TEST(IoNames, RefusesDamagedDocuments) {
   }
 }
 
+const MethodIoNames kDynamic = {
+    "forward", {"x", "k"}, {"y"}, {{"n\"", 1, 9, ""}, {"", 2, 18, "2*s1"}}, {{"s1", "3"}, {}}};
+
+TEST(IoNames, DynamicSizesAreThere) {
+  const std::string text = write_io_names({kDynamic});
+  EXPECT_NE(text.find(R"(,"symbols":[{"name":"n\"","min":1,"max":9,"formula":""},)"
+                      R"({"name":"","min":2,"max":18,"formula":"2*s1"}],)"
+                      R"("input_shapes":[["s1","3"],[]]})"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(read_io_names(text), std::vector{kDynamic});
+}
+
+TEST(IoNames, RefusesDamagedSizes) {
+  const std::string text = write_io_names({kDynamic});
+  const auto message = [&](std::string_view from, std::string_view to) -> std::string {
+    std::string damaged = text;
+    const size_t at = damaged.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    damaged.replace(at, from.size(), to);
+    try {
+      read_io_names(damaged);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::tuple<std::string_view, std::string_view, std::string_view> cases[] = {
+      {R"({"name":"n\"","min":1,"max":9,"formula":""},{"name":"","min":2,"max":18,"formula":"2*s1"})",
+       "", "`symbols` is empty"},
+      {R"("name":"n\"",)", "", "a symbol has no `name`"},
+      {R"("min":1)", R"("min":"1")", "a symbol has no `min`"},
+      {R"("max":18,)", "", "a symbol has no `max`"},
+      {R"("formula":"2*s1")", R"("formula":2)", "a symbol has no `formula`"},
+      {R"("input_shapes")", R"("shapes")", "no `input_shapes`"},
+      {R"(["s1","3"])", R"("s1")", "a shape is not a list"},
+      {R"(["s1","3"])", R"(["s1",3])", "a size is not a string"},
+      {R"(["s1","3"],)", "", "not one shape for each input"},
+  };
+  for (const auto& [from, to, what] : cases)
+    EXPECT_NE(message(from, to).find(what), std::string::npos) << message(from, to);
+}
+
 TEST(IoNames, SafeNamesAreFileNames) {
   EXPECT_TRUE(is_safe_io_name("x"));
   EXPECT_TRUE(is_safe_io_name("layer1.0.out"));
@@ -55,6 +103,9 @@ TEST(IoNames, SafeNamesAreFileNames) {
     EXPECT_FALSE(is_safe_io_name(name)) << name;
   }
   EXPECT_FALSE(is_safe_io_name(std::string(201, 'x')));
+  EXPECT_TRUE(is_safe_io_name("a b~"));  // the first and the last that are printed
+  for (const char byte : {'\x1f', '\x7f', '*', '?', '"', '<', '>', '|'})
+    EXPECT_FALSE(is_safe_io_name(std::string("a") + byte)) << byte;
 }
 
 TEST(IoNames, MakesNamesSafeAndUnique) {
@@ -62,6 +113,19 @@ TEST(IoNames, MakesNamesSafeAndUnique) {
             (std::vector<std::string>{"x", "x_2", "x_1", "x_3"}));
   EXPECT_EQ(make_io_names({"a/b", "a:b", "", ".."}),
             (std::vector<std::string>{"a_b", "a_b_1", "_", "_."}));
+  // What is no UTF-8 loses all that is no ASCII; what is, keeps it.
+  EXPECT_EQ(make_io_names({"\xc3z\xfc", "z\xc3\xbc"}),
+            (std::vector<std::string>{"_z_", "z\xc3\xbc"}));
+}
+
+TEST(IoNames, LongNamesAreCutTo200Bytes) {
+  const std::string longest(200, 'x');
+  EXPECT_EQ(
+      make_io_names({longest, longest + "y", longest}),
+      (std::vector<std::string>{longest, longest.substr(2) + "_1", longest.substr(2) + "_2"}));
+  // A character of two bytes that begins at the last one is left out.
+  EXPECT_EQ(make_io_names({longest.substr(1) + "\xc3\xbc"}),
+            std::vector<std::string>{longest.substr(1)});
 }
 
 TEST(IoNames, OneNameForManyIsNoWork) {

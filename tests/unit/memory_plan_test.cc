@@ -93,6 +93,46 @@ TEST(MemoryPlan, TheTightestGapIsTaken) {
   EXPECT_EQ(plan.arena_bytes, plan.lower_bound);
 }
 
+/// As many bytes as live together are enough for each of these, in one order or another: by size,
+/// by size and time, by time, or by birth, in gaps that fit exactly and in such as are grown
+/// together.
+TEST(MemoryPlan, NoOrderIsAlwaysBest) {
+  const std::vector<BufferLife> cases[] = {
+      {{16, 1, 2}, {64, 4, 7}, {48, 2, 4}},
+      {{96, 4, 7}, {48, 1, 3}, {64, 2, 5}, {48, 2, 2}},
+      {{64, 0, 3}, {32, 4, 7}, {48, 4, 6}, {64, 3, 4}},
+      {{48, 3, 3}, {32, 3, 6}, {64, 5, 7}, {32, 3, 4}},
+      {{48, 3, 5}, {64, 1, 2}, {48, 3, 3}, {48, 1, 3}},
+      {{80, 5, 6}, {96, 1, 1}, {96, 1, 2}, {48, 2, 4}, {80, 3, 5}},
+      {{32, 1, 1}, {48, 1, 4}, {64, 4, 7}, {48, 1, 3}},
+      {{64, 2, 3}, {80, 4, 4}, {64, 1, 2}, {16, 3, 4}},
+      {{64, 4, 6}, {96, 5, 8}, {96, 2, 4}, {96, 0, 3}},
+      {{64, 2, 3}, {64, 0, 2}, {64, 2, 4}, {64, 4, 7}, {80, 5, 8}},
+      {{64, 5, 6}, {64, 0, 2}, {96, 4, 7}, {64, 3, 4}, {64, 1, 4}, {80, 2, 2}},
+      {{96, 0, 2},
+       {96, 5, 8},
+       {64, 2, 4},
+       {80, 4, 6},
+       {48, 1, 1},
+       {64, 3, 5},
+       {64, 1, 2},
+       {0, 1, 3}},
+  };
+  for (const std::vector<BufferLife>& buffers : cases) {
+    uint64_t most = 0;  // alive at one step
+    for (int32_t step = 0; step <= 8; ++step) {
+      uint64_t alive = 0;
+      for (const BufferLife& buffer : buffers)
+        if (buffer.first_use <= step && step <= buffer.last_use) alive += buffer.bytes;
+      most = std::max(most, alive);
+    }
+    const MemoryPlan plan = plan_memory(buffers, 0);
+    expect_valid(buffers, plan, 0);
+    EXPECT_EQ(plan.lower_bound, most);
+    EXPECT_EQ(plan.arena_bytes, most) << "case " << &buffers - cases;
+  }
+}
+
 TEST(MemoryPlan, TinyCasesAgainstBruteForce) {
   std::mt19937 random(7);
   int optimal = 0;

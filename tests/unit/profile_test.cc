@@ -67,6 +67,18 @@ TEST(Profile, ErrorsSayWhereAndWhat) {
       {replaced("\"depthwise\": 30, ", ""), "/multiply_add_fs/depthwise must be an integer from 0"},
       {replaced("\"grouped\": 50,", ""), "/multiply_add_fs/grouped must be an integer from 0"},
       {replaced("\"call_ps\": 1000", "\"call_ps\": -1"), "/call_ps must be an integer from 0"},
+      {replaced("\"call_ps\": 1000", "\"call_ps\": 1000000000001"),
+       "/call_ps must be an integer from 0 to 1000000000000"},
+      {replaced("\"margin_ps\": 7", "\"margin_ps\": -1"), "/margin_ps must be an integer from 0"},
+      {replaced("\"read_ps\": 1", "\"read_ps\": -1"), "/transpose/read_ps"},
+      {replaced("\"write_ps\": 10", "\"write_ps\": -1"), "/transpose/write_ps"},
+      {replaced("\"matrix_ps\": 200", "\"matrix_ps\": -1"), "/transpose_bytes/matrix_ps"},
+      {replaced("\"convert_fs\": 80", "\"convert_fs\": -1"),
+       "/convert_fs must be an integer from 0"},
+      {replaced("[[4, 30]]", "[[0, 30]]"), "/run_ps/slice/0/0 must be an integer from 1"},
+      {replaced("[[4, 30]]", "[[4, -1]]"), "/run_ps/slice/0/1 must be an integer from 0"},
+      {replaced("[[4, 30]]", "[[4, 30, 1]]"), "/run_ps/slice/0 must be [bytes, picoseconds]"},
+      {replaced("[16, 40]", "[16, 19]"), "/run_ps/permute/1 must be a longer run"},
       {replaced("\"call_ps\": 1000", "\"call_ps\": 1.5"), "/call_ps"},
       {replaced("\"call_ps\": 1000", "\"call_ps\": 1e300"), "/call_ps"},
       {replaced("[[4, 30]]", "[]"), "/run_ps/slice must be a list"},
@@ -77,6 +89,27 @@ TEST(Profile, ErrorsSayWhereAndWhat) {
   };
   for (const auto& [text, words] : cases)
     EXPECT_NE(error_of(text).find(words), std::string::npos) << words << "\n" << error_of(text);
+}
+
+TEST(Profile, TheLeastAndTheMostAreTaken) {
+  for (const auto& [from, to] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"\"call_ps\": 1000", "\"call_ps\": 1000000000000"},
+           {"\"margin_ps\": 7", "\"margin_ps\": 0"},
+           {"\"call_ps\": 1000", "\"call_ps\": 0"},
+           {"\"piece\": 8", "\"piece\": 1"},
+           {"\"read_ps\": 1", "\"read_ps\": 0"},
+           {"\"write_ps\": 10", "\"write_ps\": 0"},
+           {"\"matrix_ps\": 100", "\"matrix_ps\": 0"},
+           {"\"window\": 40", "\"window\": 0"},
+           {"\"pointwise\": 20", "\"pointwise\": 0"},
+           {"\"depthwise\": 30", "\"depthwise\": 0"},
+           {"\"grouped\": 50", "\"grouped\": 0"},
+           {"\"integer_depthwise9\": 60", "\"integer_depthwise9\": 0"},
+           {"\"integer_depthwise25\": 70", "\"integer_depthwise25\": 0"},
+           {"\"convert_fs\": 80", "\"convert_fs\": 0"},
+           {"[[4, 30]]", "[[1, 0]]"},
+           {"[16, 40]", "[9, 20]"}})
+    EXPECT_EQ(error_of(replaced(from, to)), "");
 }
 
 TEST(RunCosts, AreLinearBetweenPointsAndProportionalBeyond) {

@@ -73,6 +73,10 @@ TEST(PteWriter, ProgramWithoutData) {
   EXPECT_EQ(elements(tensor->sizes()), (std::vector<int32_t>{2, 3}));
   EXPECT_EQ(elements(tensor->dim_order()), (std::vector<uint8_t>{0, 1}));
   EXPECT_EQ(tensor->data_buffer_idx(), 0u);
+  EXPECT_EQ(tensor->storage_offset(), 0);
+  EXPECT_FALSE(tensor->requires_grad());
+  EXPECT_EQ(tensor->layout(), 0);
+  EXPECT_EQ(pte.program().version(), 0u);
   EXPECT_EQ(tensor->allocation_info()->memory_id(), 1u);
   EXPECT_EQ(tensor->allocation_info()->memory_offset_low(), 32u);
 }
@@ -249,6 +253,84 @@ TEST(PteWriter, SourceOfTheWrongSize) {
   EXPECT_THROW(written(program), InternalError);
 }
 
+TEST(PteWriter, TakesTheMostThatTheRuntimeDoes) {
+  Program program = relu_program();
+  Method& method = program.methods[0];
+  method.add(planned(std::vector<int32_t>(16, 1), 0));
+  method.add(planned({4}, 112));  // ends with the arena
+  method.add(planned({0}, 128));
+  method.add(OptionalTensorList{{0, std::nullopt, 4}});
+  method.add(TensorDesc{ScalarType::kInt8, {2, 0, 3}, {2, 0, 1}, ShapeDynamism::kBound, {}});
+  // 95 + 1 + 3 bytes, and the final zero.
+  method.instructions.push_back(KernelCall{std::string(95, 'x'), "out", {6}});
+  EXPECT_EQ(PteReader(written(program)).plan().values()->size(), 7u);
+}
+
+/// Data of `sizes` bytes each, all of them the letters of one alphabet.
+std::vector<DataSource> letters(const std::vector<size_t>& sizes) {
+  std::vector<DataSource> sources;
+  for (const size_t size : sizes) {
+    std::vector<std::byte> bytes(size);
+    for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>('a' + i % 26);
+    sources.push_back(DataSource::owned(std::move(bytes)));
+  }
+  return sources;
+}
+
+/// Data begins at multiples of 16 within a segment, and segments at multiples of 128, without a gap
+/// where there need be none.
+TEST(PteWriter, DataIsAligned) {
+  Program program = relu_program();
+  program.constants = letters({16, 1, 31, 0, 16});
+  program.initial_states = letters({128});
+  program.blobs = letters({129, 0, 1});
+  const PteReader pte(written(program));
+  EXPECT_EQ(elements(pte.program().constant_segment()->offsets()),
+            (std::vector<uint64_t>{0, 0, 16, 32, 64, 64}));
+  EXPECT_EQ(elements(pte.program().mutable_data_segments()->Get(0)->offsets()),
+            (std::vector<uint64_t>{0, 0}));
+  const std::pair<uint64_t, uint64_t> segments[] = {
+      {0, 80}, {128, 128}, {256, 129}, {512, 0}, {512, 1}};
+  ASSERT_EQ(pte.program().segments()->size(), std::size(segments));
+  for (uint32_t i = 0; i < std::size(segments); ++i) {
+    EXPECT_EQ(pte.program().segments()->Get(i)->offset(), segments[i].first) << i;
+    EXPECT_EQ(pte.program().segments()->Get(i)->size(), segments[i].second) << i;
+  }
+  EXPECT_EQ(pte.segment_data_size(), 513u);
+  EXPECT_EQ(pte.segment_base(), (pte.program_size() + 127) / 128 * 128);
+  EXPECT_EQ(text_at(pte.segment(0), 0, 18), std::string("abcdefghijklmnopa") + '\0');
+  EXPECT_EQ(text_at(pte.segment(0), 64, 16), "abcdefghijklmnop");
+  EXPECT_EQ(text_at(pte.segment(4), 0, 1), "a");
+}
+
+/// The sink is told how many bytes will come.
+TEST(PteWriter, TheSizeIsKnownBefore) {
+  struct Expecting : MeasuringSink {
+    uint64_t expected = 0;
+    void expect(uint64_t bytes) override { expected = bytes; }
+  };
+  for (const bool data : {false, true}) {
+    Program program = relu_program();
+    if (data) program.blobs = letters({200, 3});
+    Expecting sink;
+    write_program(program, sink);
+    EXPECT_EQ(sink.total, sink.expected);
+  }
+}
+
+TEST(PteWriter, ProgramsAreKnownByTheirFirstBytes) {
+  const std::vector<std::byte> bytes = written(relu_program());
+  EXPECT_EQ(read_at<uint32_t>(bytes, 12), 32u);  // the size of the extended header
+  EXPECT_TRUE(begins_as_program(bytes));
+  EXPECT_TRUE(begins_as_program(std::span(bytes).first(9)));
+  EXPECT_FALSE(begins_as_program(std::span(bytes).first(8)));
+  EXPECT_FALSE(begins_as_program(text_bytes("....EX12....")));
+  EXPECT_FALSE(begins_as_program(text_bytes("....XT12....")));
+  EXPECT_TRUE(is_program("model.pte", {}));
+  EXPECT_TRUE(is_program("model", bytes));
+  EXPECT_FALSE(is_program("model.pt2", text_bytes("PK..........")));
+}
+
 TEST(PteWriter, RefusesWhatTheRuntimeWould) {
   const auto refused = [](const char* what, auto spoil) {
     Program program = relu_program();
@@ -294,6 +376,67 @@ TEST(PteWriter, RefusesWhatTheRuntimeWould) {
   });
   refused("no such constant", [](Program&, Method& m) {
     m.add(TensorDesc{ScalarType::kFloat32, {1}, {}, ShapeDynamism::kStatic, ConstantData{1}});
+  });
+  refused("output behind the last value", [](Program&, Method& m) { m.outputs = {2}; });
+  refused("delegate without a backend", [](Program& p, Method& m) {
+    m.delegates.push_back({"", p.add_blob(DataSource::owned({}))});
+  });
+  refused("argument of a delegate", [](Program& p, Method& m) {
+    m.delegates.push_back({"X", p.add_blob(DataSource::owned({}))});
+    m.instructions.push_back(DelegateCall{0, {2}});
+  });
+  refused("kernel without a name", [](Program&, Method& m) {
+    m.instructions.push_back(KernelCall{"", "out", {}});
+  });
+  refused("list of itself", [](Program&, Method& m) { m.add(TensorList{{2}}); });
+  refused("no such tensor in a list", [](Program&, Method& m) { m.add(TensorList{{-1}}); });
+  refused("list of what may be a tensor", [](Program&, Method& m) {
+    m.add(int64_t{1});
+    m.add(OptionalTensorList{{std::nullopt, 2}});
+  });
+  refused("size behind the last value",
+          [](Program&, Method& m) { m.add(IntList{IntItem::of(9)}); });
+  refused("memory of the constants", [](Program&, Method& m) {
+    m.add(TensorDesc{ScalarType::kInt8, {1}, {}, ShapeDynamism::kStatic, PlannedData{0, 0}});
+  });
+  refused("memory that is not there", [](Program&, Method& m) {
+    m.add(TensorDesc{ScalarType::kInt8, {1}, {}, ShapeDynamism::kStatic, PlannedData{2, 0}});
+  });
+  refused("behind the arena", [](Program&, Method& m) { m.add(planned({0}, 144)); });
+  refused("order of fewer dims", [](Program&, Method& m) {
+    m.add(TensorDesc{ScalarType::kFloat32, {2, 2}, {0}, ShapeDynamism::kStatic, {}});
+  });
+  refused("order of more dims", [](Program&, Method& m) {
+    m.add(TensorDesc{ScalarType::kFloat32, {2, 2}, {0, 1, 1}, ShapeDynamism::kStatic, {}});
+  });
+  refused("order of other dims", [](Program&, Method& m) {
+    m.add(TensorDesc{ScalarType::kFloat32, {2, 2}, {0, 2}, ShapeDynamism::kStatic, {}});
+  });
+  refused("dynamic constant", [](Program&, Method& m) {
+    m.add(TensorDesc{ScalarType::kFloat32, {1}, {}, ShapeDynamism::kBound, ConstantData{0}});
+  });
+  refused("no such first value", [](Program&, Method& m) {
+    m.add(TensorDesc{ScalarType::kInt8, {4}, {}, ShapeDynamism::kStatic, PlannedData{1, 0, 0}});
+  });
+  refused("first value of another size", [](Program& p, Method& m) {
+    const uint32_t state = p.add_initial_state(DataSource::owned(text_bytes("abc")));
+    m.add(TensorDesc{ScalarType::kInt8, {4}, {}, ShapeDynamism::kStatic, PlannedData{1, 0, state}});
+  });
+  refused("method without a name", [](Program&, Method& m) { m.name.clear(); });
+  refused("data without a name", [](Program& p, Method&) {
+    p.named_data = {{"", p.add_blob(DataSource::owned({}))}};
+  });
+  refused("no such blob for a name", [](Program& p, Method&) { p.named_data = {{"k", 0}}; });
+  const uint64_t half = uint64_t{1} << 63;
+  refused("2^64 bytes of blobs", [&](Program& p, Method&) {
+    for (int i = 0; i < 2; ++i) p.add_blob({half, nullptr});
+  });
+  refused("2^64 bytes of constants", [&](Program& p, Method&) {
+    for (int i = 0; i < 2; ++i) p.add_constant({half, nullptr});
+  });
+  refused("2^64 bytes of first values", [&](Program& p, Method&) {
+    p.add_initial_state({~uint64_t{0}, nullptr});
+    p.add_initial_state({1, nullptr});
   });
   refused("method twice", [](Program& p, Method& m) { p.methods.push_back(Method(m)); });
   refused("key twice", [](Program& p, Method&) {

@@ -1,4 +1,5 @@
 // States in the program: where they live, what they begin with, and when a new value needs no copy.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "ir/text.h"
@@ -97,6 +98,76 @@ graph "forward" {
 })")
                 .report.copies.count,
             1);
+}
+
+/// How many values are copied in a run, of a graph with the input %x, of the state %s.
+int64_t copies(std::string_view type, std::string_view body) {
+  return lowered(fmt::format("graph \"forward\" {{ input \"x\" %x : {0} state \"s\" %s = {0} "
+                             "splat 1\n{1} }}",
+                             type, body))
+      .report.copies.count;
+}
+
+TEST(States, AreWrittenInPlaceByWhatReadsThemLast) {
+  // An element is written where it was read; not so by ops that read others, too.
+  EXPECT_EQ(copies("i64[4]", "%n = add(%s, %x) write %n to %s"), 0);
+  EXPECT_EQ(copies("i64[4]", "%n = flip(%s) { axes = [0] } write %n to %s"), 1);
+  EXPECT_EQ(copies("i64[4]", "%n = cumsum(%s) { axis = 0 } write %n to %s"), 1);
+  // Read before, by whatever.
+  EXPECT_EQ(copies("i64[4]", "%f = flip(%s) { axes = [0] } %n = add(%f, %x) write %n to %s"), 0);
+  // An op that reads it under another shape is taken for one that reads other elements.
+  EXPECT_EQ(copies("i64[1,4]",
+                   "%v = relayout(%s) { relayout = [1,4] -> [4] } "
+                   "%n = add(%v, %x) write %n to %s"),
+            1);
+}
+
+TEST(States, AreNotWrittenByADelegateThatReadsThem) {
+  // XNNPACK may write a result before all of an operand is read.
+  EXPECT_EQ(copies("f32[4]", "%n = add(%s, %x) write %n to %s"), 1);
+  EXPECT_EQ(copies("f32[4]", "%n = add(%s, %x) %y = mul(%n, %s) output \"y\" %y write %n to %s"),
+            1);
+  // A later one may write them.
+  EXPECT_EQ(copies("f32[4]", "%f = flip(%s) { axes = [0] } %n = tanh(%f) write %n to %s"), 0);
+  EXPECT_EQ(copies("f32[4]",
+                   "%f = flip(%s) { axes = [0] } %n = tanh(%f) %y = add(%f, %s) "
+                   "output \"y\" %y write %n to %s"),
+            1);
+}
+
+TEST(States, AreNotWrittenWhileAViewOfThemIsRead) {
+  constexpr std::string_view kView = "%v = relayout(%s) { relayout = [2,2] -> [4] } ";
+  const auto after = [&](std::string_view rest) {
+    return copies("i64[2,2]", std::string(kView) + std::string(rest));
+  };
+  EXPECT_EQ(after("%a = neg(%v) %n = add(%s, %x) output \"a\" %a write %n to %s"), 0);
+  EXPECT_EQ(after("%n = add(%s, %x) %a = neg(%v) output \"a\" %a write %n to %s"), 1);
+  // Nor a view of the view.
+  EXPECT_EQ(after("%u = relayout(%v) { relayout = [4] -> [1,4] } %n = add(%s, %x) %a = neg(%u) "
+                  "output \"a\" %a write %n to %s"),
+            1);
+  // A transpose is a copy.
+  EXPECT_EQ(copies("i64[2,2]",
+                   "%t = relayout(%s) { relayout = [2,2] (2,2)->(1,0) [2,2] } "
+                   "%n = add(%s, %x) %a = neg(%t) output \"a\" %a write %n to %s"),
+            0);
+  // A view that is an output is a copy, made when it stands before the write.
+  EXPECT_EQ(after("%n = add(%s, %x) output \"v\" %v write %n to %s"), 0);
+}
+
+TEST(States, AreCopiedWhereNoOpWritesThem) {
+  EXPECT_EQ(copies("i64[2,2]", "write %x to %s"), 1);
+  EXPECT_EQ(copies("i64[2,2]", "%n = constant() { data = i64[2,2] splat 7 } write %n to %s"), 1);
+  EXPECT_EQ(copies("i64[2,2]", "output \"y\" %s write %s to %s"), 0);
+  // The caller is given the new value in another order than the state has.
+  EXPECT_EQ(copies("i64[2,2]", "%n = add(%s, %x) output \"y\" %n write %n to %s"), 0);
+  EXPECT_EQ(copies("i64[2,2]", "%n = add(%s, %x) output \"y\" %n order (1,0) write %n to %s"), 1);
+  EXPECT_EQ(copies("i64[2,2]",
+                   "%n = add(%s, %x) %z = neg(%x) output \"z\" %z order (1,0) "
+                   "write %n to %s"),
+            0);
+  // Inputs have no memory of the program.
+  EXPECT_EQ(copies("i64[2,2]", "%n = add(%s, %x) output \"y\" %n write %n to %x"), 1);
 }
 
 TEST(States, AViewOfAStateIsNoCopy) {

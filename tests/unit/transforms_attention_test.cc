@@ -140,6 +140,60 @@ TEST(RecogniseAttention, WideHeadsAreScaledByTheirScores) {
   EXPECT_TRUE(m.only(Op::mul)->operand(0)->def()->is(Op::matmul));
 }
 
+/// What is said of softmax(q k^T / 2) with queries and keys of these shapes.
+std::string place_of_scale(Shape q, Shape k, bool projected_q, bool projected_k) {
+  Model m;
+  const auto value = [&](const Shape& shape, bool projected) {
+    Value* x = m.input(shape);
+    return projected
+               ? m.add(Op::linear, {x, m.weights({shape.back(), shape.back()})}, LinearAttrs{})
+               : x;
+  };
+  Value* queries = value(q, projected_q);
+  Value* keys = value(k, projected_k);
+  // On both, so that it goes wherever it goes.
+  Value* s = m.add(Op::matmul,
+                   {m.add(Op::mul, {queries, m.number(2)}), m.add(Op::div, {keys, m.number(4)})},
+                   MatmulAttrs{true});
+  m.output(m.add(Op::softmax, {s}, AxisAttrs{2})).run({"recognise_attention"});
+  EXPECT_EQ(m.explanations().size(), 1u);
+  EXPECT_EQ(m.count(Op::mul) + m.count(Op::div), 1);
+  const Node* scaling = m.only(Op::mul);
+  EXPECT_EQ(tensor_of(*constant_of(scaling->operand(1))).get(0), 0.5);
+  const Value* scaled = scaling->operand(0);
+  EXPECT_NE(scaled == queries || scaled == keys, scaled->def() && scaled->def()->is(Op::matmul));
+  return m.explanations().empty() ? "" : m.explanations()[0].text;
+}
+
+TEST(RecogniseAttention, TheScaleGoesToAProjectionOrWhatIsSmallest) {
+  struct Case {
+    Shape q, k;
+    bool projected_q, projected_k;
+    const char* place;
+  };
+  const Case cases[] = {
+      {{1, 3, 2}, {1, 3, 2}, false, false, "queries"},
+      {{1, 3, 2}, {1, 2, 2}, false, false, "keys"},
+      {{1, 2, 2}, {1, 3, 2}, false, false, "queries"},
+      {{1, 3, 4}, {1, 3, 4}, false, false, "scores"},   // 9 of 12
+      {{1, 3, 3}, {1, 2, 3}, false, false, "keys"},     // as few as the scores
+      {{1, 2, 3}, {1, 3, 3}, false, false, "queries"},  // as few as the scores
+      {{1, 3, 4}, {1, 3, 4}, true, false, "queries"},
+      {{1, 3, 4}, {1, 3, 4}, false, true, "keys"},
+      {{1, 3, 4}, {1, 2, 4}, true, true, "queries"},
+  };
+  for (const Case& one : cases)
+    EXPECT_EQ(place_of_scale(one.q, one.k, one.projected_q, one.projected_k),
+              fmt::format("is attention, scaled by 0.5 on the {}", one.place));
+}
+
+TEST(RecogniseAttention, FactorsThatCancelOutAreDropped) {
+  AttentionModel m;
+  m.output(m.mixed(m.softmax(m.scores(m.times(m.q, 4), m.times(m.k, 0.25)))));
+  m.run({"recognise_attention"});
+  EXPECT_EQ(m.scalings(), 0);
+}
+
 // ---- what must stay ----
 
 TEST(RecogniseAttention, ScaleThatIsNotConstantStays) {
@@ -215,6 +269,24 @@ TEST(RecogniseAttention, AChoiceOfOrdinaryNumbersIsNoMask) {
   EXPECT_EQ(m.count(Op::minimum), 0);
 }
 
+/// The bound of the scores has the low number where the condition has it, and infinity elsewhere.
+TEST(RecogniseAttention, ABoundIsOneOfTwoNumbers) {
+  for (const bool low_first : {false, true}) {
+    AttentionModel m;
+    Value* s = m.scores(m.q, m.k);
+    Value* low = m.number(-1e9);
+    s = low_first ? m.add(Op::where, {m.causal(), low, s}) : m.add(Op::where, {m.causal(), s, low});
+    m.output(m.softmax(s)).run({"recognise_attention", "fold_constants"});
+    const Node* minimum = m.only(Op::minimum);
+    EXPECT_TRUE(minimum->operand(0)->def()->is(Op::matmul));
+    const Tensor bound = tensor_of(*constant_of(minimum->operand(1)));
+    ASSERT_EQ(bound.type().shape, (Shape{5, 5}));
+    for (int64_t i = 0; i < 5; ++i)
+      for (int64_t j = 0; j < 5; ++j)
+        EXPECT_EQ(bound.get(i * 5 + j), (j <= i) == low_first ? -1e9 : kInfinity);
+  }
+}
+
 TEST(RecogniseAttention, AConditionAsLargeAsTheScoresStaysAChoice) {
   AttentionModel m;
   Value* seen = m.input({2, 2, 5, 5}, DType::boolean);
@@ -265,6 +337,55 @@ TEST(RecogniseAttention, GuardIsTakenFromAMaskThatMayHideARow) {
       EXPECT_EQ(m.only(Op::reduce_any)->result()->shape(), expected);
       EXPECT_EQ(m.count(Op::mul), 1);
     }
+}
+
+/// The validator allows for softmax of very low numbers whatever it gives: rows that are hidden are
+/// looked at by themselves.
+TEST(RecogniseAttention, ARowWithoutKeysStaysZero) {
+  const char* masks[] = {
+      "%m = constant() { data = bool[2,3] (0,0,0,1,0,1) }\n%s = where(%m, %t, %low)",
+      "%m = constant() { data = bool[2,3] (1,1,1,0,1,0) }\n%s = where(%m, %low, %t)",
+      "%m = constant() { data = bool[2,3] (0,0,0,1,0,1) }\n%n = where(%m, %zero, %low)\n"
+      "%s = add(%t, %n)",
+      "%m = constant() { data = bool[2,3] (1,1,1,0,1,0) }\n%n = where(%m, %low, %zero)\n"
+      "%s = add(%n, %t)",
+      "%n = constant() { data = f32[2,3] (-inf,-inf,-inf,0,-inf,0) }\n%s = add(%t, %n)",
+  };
+  for (const char* mask : masks) {
+    SCOPED_TRACE(mask);
+    Graph graph = parse_graph(fmt::format(R"(graph "g" {{
+      input "x" %x : f32[2,3]
+      %low = constant() {{ data = f32[] (-inf) }}
+      %zero = constant() {{ data = f32[] (0) }}
+      %t = tanh(%x)
+      {}
+      %weights = softmax(%s) {{ axis = 1 }}
+      %hidden = equal(%s, %low)
+      %rows = reduce_all(%hidden) {{ axes = [1] }}
+      %y = where(%rows, %zero, %weights)
+      output "y" %y
+    }})",
+                                          mask),
+                              "test");
+    const TargetRules rules;
+    PassContext context("recognise_attention", rules, nullptr);
+    const auto pass = std::ranges::find(all_passes(), "recognise_attention", &Pass::name);
+    EXPECT_TRUE(pass->run(graph, context));
+    // The second row has two keys of the same score.
+    const Tensor zeros({DType::f32, {2, 3}});
+    const Tensor y = evaluate(graph, std::span(&zeros, 1)).at(0);
+    const double expected[] = {0, 0, 0, 0.5, 0, 0.5};
+    for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(y.get(i), expected[i]) << i;
+  }
+}
+
+TEST(RecogniseAttention, AMaskBeforeWhichTheScaleStandsIsNotScaled) {
+  AttentionModel m;
+  Value* mask = m.weights({5, 5});
+  m.output(m.softmax(m.add(Op::add, {m.times(m.scores(m.q, m.k), kScale), mask})));
+  m.run({"recognise_attention"});
+  EXPECT_EQ(m.scalings(), 1);
+  EXPECT_EQ(m.only(Op::add)->operand(1), mask);
 }
 
 TEST(RecogniseAttention, GuardIsTakenFromAnAddedMaskOfNumbers) {

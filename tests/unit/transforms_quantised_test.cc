@@ -138,6 +138,36 @@ TEST(TypeQuantised, TheNumberThatIsPaddedWithIsRounded) {
   EXPECT_EQ(m.quantised_ops(), 2);
 }
 
+/// A maximum has its operand's scale, and is rounded to another one apart.
+TEST(TypeQuantised, AMaximumKeepsTheScaleOfItsOperand) {
+  for (const float scale : {0.05f, 0.2f}) {
+    Quantised m;
+    Value* x = m.round_trip(m.input({2, 4}));
+    m.output(m.round_trip(m.add(Op::reduce_max, {x}, AxesAttrs{{1}}), scale));
+    m.type();
+    const Node* maximum = m.only(Op::reduce_max);
+    EXPECT_EQ(maximum->result()->type().quantisation, maximum->operand(0)->type().quantisation);
+    EXPECT_EQ(m.count(Op::quantize), scale == 0.05f ? 1 : 2);
+  }
+}
+
+TEST(TypeQuantised, WhatIsPaddedWithIsANumberOfTheScale) {
+  Quantised m;
+  Value* x = m.round_trip(m.input({2, 4}), 0.5f);
+  m.output(
+      m.round_trip(m.add(Op::pad, {x}, PadAttrs{{1, 0}, {0, 0}, PadMode::constant, 0.7}), 0.5f));
+  m.type();
+  EXPECT_EQ(m.only(Op::pad)->attrs<PadAttrs>().value, 0.5);
+}
+
+TEST(TypeQuantised, TheSameScaleTwiceNeedsNoClamp) {
+  Quantised m;
+  m.output(m.round_trip(m.round_trip(m.input({4}))));
+  m.type();
+  EXPECT_EQ(m.count(Op::quantize), 1);
+  EXPECT_EQ(m.count(Op::clamp), 0);
+}
+
 TEST(TypeQuantised, WeightsThatNoKernelTakesStayReal) {
   for (const bool zero_points : {true, false}) {
     Quantised m;

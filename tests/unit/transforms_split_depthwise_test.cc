@@ -70,6 +70,37 @@ TEST(SplitDepthwise, MakesThreeOfSevenBySeven) {
   EXPECT_EQ(convs(alike), 1);  // a kernel of 25 places three times, for 49
 }
 
+/// The windows that one becomes, with their dilations.
+std::string windows_of(int64_t rows, int64_t columns, int64_t low, int64_t high) {
+  Model model;
+  model.output(model.add(Op::conv,
+                         {model.input({1, 20, 20, 2}), model.weights({2, rows, columns, 1})},
+                         ConvAttrs{{1, 1}, {1, 1}, {low, low}, {high, high}, 2, {}}));
+  model.on(slow_groups()).run({"split_depthwise"});
+  std::string result;
+  for (const Node* node : model.built()) {
+    if (!node->is(Op::conv)) continue;
+    const Shape& window = node->operand(1)->shape();
+    result +=
+        fmt::format("{}x{} by {},{}; ", window[1].value(), window[2].value(),
+                    node->attrs<ConvAttrs>().dilation[0], node->attrs<ConvAttrs>().dilation[1]);
+  }
+  return result;
+}
+
+TEST(SplitDepthwise, TakesTheFewestWindows) {
+  // A row each, though 2x7 and 2x6 would be as many.
+  EXPECT_EQ(windows_of(2, 13, 1, 1), "1x13 by 1,1; 1x13 by 1,1; ");
+  EXPECT_EQ(windows_of(2, 14, 1, 1), "1x14 by 1,1; 1x14 by 1,1; ");
+  // Rows 0 and 2, and row 1: rows 0 and 1 would leave one that reaches no padding.
+  EXPECT_EQ(windows_of(3, 9, 1, 1), "2x9 by 2,1; 1x9 by 1,1; ");
+  // All rows, and every second column.
+  EXPECT_EQ(windows_of(3, 13, 1, 1), "3x7 by 1,2; 3x6 by 1,2; ");
+  EXPECT_EQ(windows_of(10, 5, 1, 1), "5x5 by 2,1; 5x5 by 2,1; ");
+  // Rows 0, 2 and 4, and rows 1 and 3.
+  EXPECT_EQ(windows_of(5, 6, 1, 3), "3x6 by 2,1; 2x6 by 2,1; ");
+}
+
 TEST(SplitDepthwise, ExplainsAWindowThatWouldCutItsInput) {
   Model model;
   model.output(model.add(Op::conv, {model.input({1, 14, 14, 8}), model.weights({8, 7, 7, 1})},

@@ -79,6 +79,25 @@ TEST(UnfoldConvs, LeavesGroupsVolumesAndComputedWeights) {
   EXPECT_EQ(model.count(Op::conv), 4);
 }
 
+TEST(UnfoldConvs, CutsOnlyWhatIsNotWhole) {
+  const auto slices = [](int64_t rows, int64_t columns) {
+    Model model;
+    model.output(model.add(Op::conv,
+                           {model.input({1, 9, 9, 4}), model.weights({4, rows, columns, 4})},
+                           window(1, 1, 0, 0)));
+    model.on(slow_windows()).run({"unfold_convs"});
+    EXPECT_EQ(model.count(Op::pad), 0);
+    for (const Node* node : model.built())
+      if (node->is(Op::conv)) {
+        EXPECT_EQ(node->attrs<ConvAttrs>().dilation, (Ints{1, 1}));
+      }
+    return model.count(Op::slice);
+  };
+  EXPECT_EQ(slices(1, 3), 3);
+  EXPECT_EQ(slices(3, 1), 3);
+  EXPECT_EQ(slices(2, 3), 5);
+}
+
 TEST(UnfoldConvs, LeavesHalfPrecision) {
   Model model;
   Value* x = model.input({1, 9, 9, 4}, DType::f16);

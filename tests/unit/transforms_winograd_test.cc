@@ -118,8 +118,24 @@ TEST(WinogradConvs, LeavesOtherWindows) {
   conv({1, 3}, {1, 1}, {1, 1}, 1);
   Value* computed = model.input({4, 3, 3, 4});
   model.output(model.add(Op::conv, {x, computed}, window({1, 1}, {1, 1})));
+  // So small that tiles would have enough rows.
+  model.output(model.add(Op::conv, {model.input({1, 2, 2, 4}), model.weights({4, 3, 3, 4})},
+                         ConvAttrs{{2, 2}, {1, 1}, {1, 1}, {2, 2}, 1, {}}));
   model.on(slow_windows()).run({"winograd_convs"});
-  EXPECT_EQ(model.count(Op::conv), 7);
+  EXPECT_EQ(model.count(Op::conv), 8);
+}
+
+TEST(WinogradConvs, CutsOffWhatIsOdd) {
+  const auto slices = [](int64_t height, int64_t width) {
+    Model model;
+    model.output(model.conv(model.input({1, height, width, 2}), 2, 3, 1));
+    model.on(slow_windows()).run({"winograd_convs"});
+    return model.count(Op::slice);
+  };
+  EXPECT_EQ(slices(4, 6), 0);
+  EXPECT_EQ(slices(3, 6), 1);
+  EXPECT_EQ(slices(4, 5), 1);
+  EXPECT_EQ(slices(3, 5), 2);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "base/error.h"
 #include "pte_reader.h"
@@ -139,6 +140,7 @@ TEST(XnnPayload, UnaryKinds) {
     const auto* node = static_cast<const fb::_XNNNode1x1*>(payload.node().xnode_union());
     EXPECT_EQ(node->input_id(), 0u);
     EXPECT_EQ(node->output_id(), 1u);
+    EXPECT_EQ(node->flags(), 0u);
   }
 }
 
@@ -177,6 +179,7 @@ TEST(XnnPayload, BinaryKinds) {
     EXPECT_EQ(node->input1_id(), 0u);
     EXPECT_EQ(node->input2_id(), 2u);
     EXPECT_EQ(node->output_id(), 1u);
+    EXPECT_EQ(node->flags(), 0u);
   }
 }
 
@@ -216,6 +219,8 @@ TEST(XnnPayload, Convolutions) {
   EXPECT_EQ(node->bias_id(), kNoValue);
   EXPECT_EQ(node->groups(), 4u);
   EXPECT_EQ(node->group_output_channels() / node->group_input_channels(), 2u);
+  EXPECT_EQ(node->adjustment_height(), 0u);
+  EXPECT_EQ(node->adjustment_width(), 0u);
 
   const PayloadReader transposed =
       single({1, 5, 5, 4}, {1, 10, 11, 6}, [](Graph& g, ValueId x, ValueId y) {
@@ -248,6 +253,7 @@ TEST(XnnPayload, Pools) {
         return AvgPool{x, y, {}, {2, 2}, {2, 2}, {}};
       });
   EXPECT_EQ(average.node().xnode_union_as_XNNAvgPooling2d()->dilation_height(), 1u);
+  EXPECT_EQ(average.node().xnode_union_as_XNNAvgPooling2d()->dilation_width(), 1u);
 
   for (bool keep : {true, false}) {
     const PayloadReader global = single({1, 8, 8, 4}, {1, 4}, [keep](Graph&, ValueId x, ValueId y) {
@@ -318,8 +324,11 @@ TEST(XnnPayload, Concatenations) {
     EXPECT_EQ(node->axis(), 1u);
     EXPECT_EQ(node->input2_id(), 1u);
     EXPECT_EQ(node->input3_id(), count > 2 ? 2 : kNoValue);
+    EXPECT_EQ(node->input4_id(), count > 3 ? 3 : kNoValue);
     EXPECT_EQ(node->input5_id(), count > 4 ? 4 : kNoValue);
+    EXPECT_EQ(node->input1_id(), 0u);
     EXPECT_EQ(node->output_id(), count);
+    EXPECT_EQ(node->flags(), 0u);
   }
 }
 
@@ -329,7 +338,11 @@ TEST(XnnPayload, BatchMatMul) {
         single({1, 4, 4}, {3, 4, 4}, [transpose_b](Graph& g, ValueId x, ValueId y) {
           return BatchMatMul{x, g.define_value(weight({3, 4, 4}, "w")), y, transpose_b};
         });
-    EXPECT_EQ(payload.node().xnode_union_as_XNNBatchMatrixMultiply()->flags(), transpose_b);
+    const auto* node = payload.node().xnode_union_as_XNNBatchMatrixMultiply();
+    EXPECT_EQ(node->flags(), transpose_b);
+    EXPECT_EQ(node->input1_id(), 0u);
+    EXPECT_EQ(node->input2_id(), 2u);
+    EXPECT_EQ(node->output_id(), 1u);
   }
 }
 
@@ -418,12 +431,365 @@ TEST(XnnPayload, RefusesWhatTheRuntimeWould) {
     f.graph.add(Slice{f.x, f.y, {0, 0}, {1, 1}});
   });
   refused("one-part concatenation", [](Fixture& f) { f.graph.add(Concatenate{{f.x}, f.y, 0}); });
-  refused("too many externals", [](Fixture& f) {
-    f.graph.add(Unary{UnaryKind::kAbs, f.x, f.y});
-    for (int i = 0; i < 4096; ++i)
-      f.graph.add(Unary{UnaryKind::kAbs, f.x, f.graph.define_output(fp32({1, 8, 8, 4}))});
-    f.graph.serialize();
+}
+
+/// One input, and as many outputs as are asked for.
+size_t serialised_bytes(size_t outputs) {
+  Graph graph;
+  const ValueId x = graph.define_input(fp32({2}));
+  for (size_t i = 0; i < outputs; ++i)
+    graph.add(Unary{UnaryKind::kAbs, x, graph.define_output(fp32({2}))});
+  return graph.serialize().size();
+}
+
+TEST(XnnPayload, TakesAsManyExternalsAsTheRuntime) {
+  EXPECT_GT(serialised_bytes(kMaxExternals - 1), 0u);
+  EXPECT_THROW(serialised_bytes(kMaxExternals), InternalError);
+}
+
+/// A node on an image, some constants and a result, none of them of the wrong kind.
+struct Places {
+  Graph graph;
+  ValueId image = graph.define_input(fp32({1, 8, 8, 4}));
+  ValueId row = graph.define_input(fp32({4}));
+  ValueId scalar = graph.define_input(fp32({}));
+  ValueId filter = graph.define_value(weight({4, 3, 2, 4}, "f"));
+  ValueId depthwise = graph.define_value(weight({1, 3, 2, 8}, "d"));
+  ValueId matrix = graph.define_value(weight({3, 4}, "m"));
+  ValueId half = graph.define_value({Datatype::kFp16, {4, 3, 2, 4}, Constant{"h", 192}, {}});
+  ValueId indices = graph.define_value({Datatype::kInt32, {1, 4, 4, 4}, {}, {}});
+  ValueId y = graph.define_output(fp32({1, 8, 8, 4}));
+  ValueId z = graph.define_output(fp32({1}));
+};
+
+struct NodeCase {
+  std::string what;
+  bool taken;
+  std::function<Node(const Places&)> make;
+};
+
+/// Nodes in pairs: what is taken, and what differs from it by as little as possible.
+void expect_nodes(const std::vector<NodeCase>& cases) {
+  for (const NodeCase& c : cases) {
+    Places places;
+    const auto add = [&] { places.graph.add(c.make(places)); };
+    if (c.taken)
+      EXPECT_NO_THROW(add()) << c.what;
+    else
+      EXPECT_THROW(add(), InternalError) << c.what;
+  }
+}
+
+TEST(XnnPayload, WindowsThatTheRuntimeTakes) {
+  struct Window {
+    Pair kernel = {3, 2}, stride = {2, 2}, dilation = {1, 1};
+    uint32_t groups = 1, inputs = 4, outputs = 4;
+    Pair adjustment = {1, 1};
+    std::optional<Range> range = std::nullopt;
+  };
+  const auto conv = [](Window w, ValueId Places::*in = &Places::image,
+                       ValueId Places::*filter = &Places::filter) {
+    return [=](const Places& p) -> Node {
+      return Conv{p.*in,    p.*filter,  kNoValue, p.y,      {},        w.kernel,
+                  w.stride, w.dilation, w.groups, w.inputs, w.outputs, w.range};
+    };
+  };
+  const auto depthwise = [](Window w) {
+    return [=](const Places& p) -> Node {
+      return DepthwiseConv{p.image,  p.depthwise, kNoValue, p.y,       {},     w.kernel,
+                           w.stride, w.dilation,  w.groups, w.outputs, w.range};
+    };
+  };
+  const auto transposed = [](Window w, ValueId Places::*filter = &Places::filter) {
+    return [=](const Places& p) -> Node {
+      return ConvTranspose{p.image,  p.*filter, kNoValue,   p.y,          {},
+                           w.kernel, w.stride,  w.dilation, w.adjustment, w.groups,
+                           w.inputs, w.outputs, w.range};
+    };
+  };
+  const auto max_pool = [](Window w, ValueId Places::*in = &Places::image) {
+    return [=](const Places& p) -> Node {
+      return MaxPool{p.*in, p.y, {}, w.kernel, w.stride, w.dilation, w.range};
+    };
+  };
+  const auto avg_pool = [](Window w) {
+    return [=](const Places& p) -> Node {
+      return AvgPool{p.image, p.y, {}, w.kernel, w.stride, w.range};
+    };
+  };
+  const auto arg_max = [](ValueId Places::*in, ValueId Places::*indices) {
+    return [=](const Places& p) -> Node { return ArgMaxPool{p.*in, p.y, p.*indices, {}, {2, 2}}; };
+  };
+  const Range empty{1, 1};
+  expect_nodes({
+      {"a convolution", true, conv({})},
+      {"of no image", false, conv({}, &Places::row)},
+      {"by what is not constant", false, conv({}, &Places::image, &Places::image)},
+      {"of no height", false, conv({.kernel = {0, 2}})},
+      {"of no width", false, conv({.kernel = {3, 0}})},
+      {"without a stride", false, conv({.stride = {0, 1}})},
+      {"without a stride in width", false, conv({.stride = {1, 0}})},
+      {"without a dilation", false, conv({.dilation = {0, 1}})},
+      {"without a dilation in width", false, conv({.dilation = {1, 0}})},
+      {"without groups", false, conv({.groups = 0})},
+      {"in other groups", false, conv({.groups = 2})},
+      {"to fewer outputs", false, conv({.outputs = 2})},
+      {"from fewer inputs", false, conv({.inputs = 2})},
+      {"by a wider filter", false, conv({.kernel = {3, 3}})},
+      {"by a higher filter", false, conv({.kernel = {2, 2}})},
+      {"to no number", false, conv({.range = empty})},
+      {"of each channel alone", true, depthwise({.groups = 4, .outputs = 2})},
+      {"of more channels", false, depthwise({.groups = 4, .outputs = 4})},
+      {"of each channel alone, to no number", false,
+       depthwise({.groups = 4, .outputs = 2, .range = empty})},
+      {"transposed", true, transposed({})},
+      {"transposed, in other groups", false, transposed({.groups = 2})},
+      {"transposed, of half floats", false, transposed({}, &Places::half)},
+      {"extended by its stride", false, transposed({.adjustment = {2, 1}})},
+      {"extended by its stride in width", false, transposed({.adjustment = {1, 2}})},
+      {"a pool", true, max_pool({})},
+      {"a pool of no image", false, max_pool({}, &Places::row)},
+      {"a pool without a stride", false, max_pool({.stride = {1, 0}})},
+      {"a pool of nothing", false, max_pool({.kernel = {0, 2}})},
+      {"a pool without a dilation", false, max_pool({.dilation = {1, 0}})},
+      {"a pool to no number", false, max_pool({.range = empty})},
+      {"an average", true, avg_pool({})},
+      {"an average of nothing", false, avg_pool({.kernel = {2, 0}})},
+      {"an average to no number", false, avg_pool({.range = empty})},
+      {"where the greatest are", true, arg_max(&Places::image, &Places::indices)},
+      {"where the greatest of no image are", false, arg_max(&Places::row, &Places::indices)},
+      {"where they are, as real numbers", false, arg_max(&Places::image, &Places::z)},
   });
+}
+
+TEST(XnnPayload, OtherNodesThatTheRuntimeTakes) {
+  using Ids = std::vector<ValueId>;
+  using Sizes = std::vector<uint32_t>;
+  const auto transposed = [](Sizes order) {
+    return [=](const Places& p) -> Node { return Transpose{p.image, p.y, order}; };
+  };
+  const auto reshaped = [](Sizes shape) {
+    return [=](const Places& p) -> Node { return Reshape{p.image, p.y, shape}; };
+  };
+  const auto sliced = [](Sizes offsets, Sizes sizes) {
+    return [=](const Places& p) -> Node { return Slice{p.image, p.y, offsets, sizes}; };
+  };
+  const auto padded = [](Sizes before, Sizes after) {
+    return [=](const Places& p) -> Node { return ConstantPad{p.image, p.y, before, after, 0}; };
+  };
+  const auto resized = [](ValueId Places::*in, Pair size) {
+    return [=](const Places& p) -> Node {
+      return ResizeBilinear{p.*in, p.y, size, ResizeMode::kHalfPixel};
+    };
+  };
+  const auto joined = [](size_t parts, uint32_t axis) {
+    return [=](const Places& p) -> Node { return Concatenate{Ids(parts, p.image), p.y, axis}; };
+  };
+  const auto product = [](ValueId Places::*a, ValueId Places::*b) {
+    return [=](const Places& p) -> Node { return BatchMatMul{p.*a, p.*b, p.y, false}; };
+  };
+  const auto connected = [](ValueId Places::*in, ValueId Places::*filter,
+                            std::optional<Range> range = std::nullopt) {
+    return [=](const Places& p) -> Node {
+      return FullyConnected{p.*in, p.*filter, kNoValue, p.y, false, range};
+    };
+  };
+  const auto averaged = [](ValueId Places::*in, std::optional<Range> range = std::nullopt) {
+    return [=](const Places& p) -> Node { return GlobalAvgPool{p.*in, p.y, true, range}; };
+  };
+  const auto combined = [](BinaryKind kind, std::optional<Range> range) {
+    return [=](const Places& p) -> Node { return Binary{kind, p.image, p.row, p.y, range}; };
+  };
+  const auto clamped = [](Range range) {
+    return [=](const Places& p) -> Node { return Clamp{p.image, p.y, range}; };
+  };
+  const auto sloped = [](float slope) {
+    return [=](const Places& p) -> Node { return LeakyRelu{p.image, p.y, slope}; };
+  };
+  const auto exponential = [](float alpha) {
+    return [=](const Places& p) -> Node { return Elu{p.image, p.y, alpha}; };
+  };
+  const Range some{0, 1}, empty{1, 1};
+  expect_nodes({
+      {"a transpose", true, transposed({3, 1, 2, 0})},
+      {"a transpose of fewer axes", false, transposed({1, 0})},
+      {"a transpose without the first axis", false, transposed({1, 1, 2, 3})},
+      {"a transpose to an axis that is not there", false, transposed({0, 1, 2, 4})},
+      {"six axes", true, reshaped({1, 1, 1, 8, 8, 4})},
+      {"seven axes", false, reshaped({1, 1, 1, 1, 8, 8, 4})},
+      {"one size to be found", true, reshaped({0, 4})},
+      {"two sizes to be found", false, reshaped({0, 0})},
+      {"a slice", true, sliced({0, 1, 0, 0}, {1, 2, 0, 4})},
+      {"a slice of nothing", false, sliced({0, 1, 1, 0}, {1, 2, 0, 4})},
+      {"a slice of nothing from the first axis", false, sliced({1, 0, 0, 0}, {0, 2, 1, 4})},
+      {"fewer offsets", false, sliced({0, 1}, {1, 2, 1, 4})},
+      {"fewer sizes", false, sliced({0, 1, 0, 0}, {1, 2})},
+      {"padding", true, padded({0, 1, 0, 0}, {0, 0, 1, 0})},
+      {"padding before fewer axes", false, padded({0, 1}, {0, 0, 1, 0})},
+      {"padding behind fewer axes", false, padded({0, 1, 0, 0}, {0, 0})},
+      {"an image of another size", true, resized(&Places::image, {4, 4})},
+      {"an image of no height", false, resized(&Places::image, {0, 4})},
+      {"an image of no width", false, resized(&Places::image, {4, 0})},
+      {"a row of another size", false, resized(&Places::row, {4, 4})},
+      {"one part", false, joined(1, 0)},
+      {"two parts", true, joined(2, 3)},
+      {"five parts", true, joined(5, 0)},
+      {"six parts", false, joined(6, 0)},
+      {"along an axis that is not there", false, joined(2, 4)},
+      {"a product", true, product(&Places::image, &Places::matrix)},
+      {"a product of a row", false, product(&Places::row, &Places::matrix)},
+      {"a product with a row", false, product(&Places::image, &Places::row)},
+      {"rows times weights", true, connected(&Places::row, &Places::matrix)},
+      {"a number times weights", false, connected(&Places::scalar, &Places::matrix)},
+      {"rows times an image", false, connected(&Places::row, &Places::filter)},
+      {"rows times weights, to no number", false, connected(&Places::row, &Places::matrix, empty)},
+      {"a mean", true, averaged(&Places::image)},
+      {"a mean of a row", false, averaged(&Places::row)},
+      {"a mean to no number", false, averaged(&Places::image, empty)},
+      {"a sum in a range", true, combined(BinaryKind::kAdd, some)},
+      {"a sum to no number", false, combined(BinaryKind::kAdd, empty)},
+      {"the least", true, combined(BinaryKind::kMinimum, std::nullopt)},
+      {"the least in a range", false, combined(BinaryKind::kMinimum, some)},
+      {"the greatest in a range", false, combined(BinaryKind::kMaximum, some)},
+      {"a PReLU in a range", false, combined(BinaryKind::kPRelu, some)},
+      {"a clamp to one number", true, clamped(empty)},
+      {"a clamp to none", false, clamped({1, 0})},
+      {"a slope", true, sloped(-2)},
+      {"a slope without end", false, sloped(kInfinity)},
+      {"no slope at all", false, sloped(NAN)},
+      {"an exponential", true, exponential(2)},
+      {"an exponential without end", false, exponential(-kInfinity)},
+  });
+}
+
+TEST(XnnPayload, ValuesThatTheRuntimeTakes) {
+  const Constant data{"w", 4};
+  const PerTensor tensor{0.5f, 0};
+  const PerChannel channel{0, {"s", 4}};
+  const PerGroup group{0, 32, {"s", 2}};
+  const PerTokenDynamic token{1};
+  const std::vector<Quantisation> all = {std::monostate(), tensor, channel, group, token};
+  // The only quantisation that goes with each datatype, as an index into those above.
+  const std::pair<Datatype, size_t> own[] = {
+      {Datatype::kFp32, 0},   {Datatype::kFp16, 0},   {Datatype::kInt32, 0},
+      {Datatype::kBf16, 0},   {Datatype::kQInt8, 1},  {Datatype::kQUInt8, 1},
+      {Datatype::kQInt32, 1}, {Datatype::kQCInt8, 2}, {Datatype::kQCInt32, 2},
+      {Datatype::kQCInt4, 2}, {Datatype::kQBInt4, 3}, {Datatype::kQDInt8, 4}};
+  for (const auto& [datatype, index] : own) {
+    for (size_t i = 0; i < all.size(); ++i) {
+      Graph graph;
+      const auto define = [&] { graph.define_value({datatype, {1}, {}, all[i]}); };
+      if (i == index)
+        EXPECT_NO_THROW(define()) << static_cast<int>(datatype);
+      else
+        EXPECT_THROW(define(), InternalError) << static_cast<int>(datatype) << " as " << i;
+    }
+  }
+  Graph graph;
+  EXPECT_NO_THROW(graph.define_value(fp32({1, 1, 1, 1, 1, 1})));
+  EXPECT_THROW(graph.define_value({Datatype::kQDInt8, {1}, data, token}), InternalError);
+  EXPECT_THROW(graph.define_input(weight({1}, "w")), InternalError);
+  EXPECT_THROW(graph.define_output(weight({1}, "w")), InternalError);
+  EXPECT_THROW(graph.value(99), InternalError);
+}
+
+/// Two readers of a constant, of one kind or of both.
+TEST(XnnPayload, AConstantIsPackedOrReadAsItIs) {
+  const auto serialised = [](bool packed, bool read) {
+    Graph graph;
+    const ValueId x = graph.define_input(fp32({2, 4}));
+    const ValueId w = graph.define_value(weight({4, 4}, "w"));
+    const ValueId bias = graph.define_value(weight({4}, "b"));
+    const ValueId y = graph.define_output(fp32({2, 4})), z = graph.define_output(fp32({2, 4}));
+    const ValueId other = graph.define_value(weight({4}, "o"));
+    graph.add(FullyConnected{x, w, packed ? bias : other, y, false, {}});
+    graph.add(Binary{BinaryKind::kAdd, x, read ? bias : x, z, {}});
+    return graph.serialize().size();
+  };
+  EXPECT_GT(serialised(true, false), 0u);
+  EXPECT_GT(serialised(false, true), 0u);
+  EXPECT_THROW(serialised(true, true), InternalError);
+}
+
+/// All of one input and one output begin with the same fields, if not at the same places.
+TEST(XnnPayload, NodesReadTheirInputsAndWriteTheirOutputs) {
+  const auto ids = [](const auto* node) { return std::pair(node->input_id(), node->output_id()); };
+  const auto of = [](auto make) { return single({1, 8, 8, 4}, {1, 8, 8, 4}, make); };
+  const std::pair<ValueId, ValueId> expected{0, 1};
+  const auto x = [&](auto node) {
+    return of([node](Graph&, ValueId in, ValueId out) mutable {
+      node.input = in;
+      node.output = out;
+      return node;
+    });
+  };
+  EXPECT_EQ(ids(x(Clamp{0, 0, {0, 1}}).node().xnode_union_as_XNNClamp()), expected);
+  EXPECT_EQ(ids(x(LeakyRelu{0, 0, 1}).node().xnode_union_as_XNNLeakyReLU()), expected);
+  EXPECT_EQ(ids(x(Elu{0, 0, 1}).node().xnode_union_as_XNNELU()), expected);
+  EXPECT_EQ(ids(x(GlobalAvgPool{0, 0, true, {}}).node().xnode_union_as_XNNGlobalAvgPooling2d()),
+            expected);
+  EXPECT_EQ(ids(x(Transpose{0, 0, {0, 2, 1, 3}}).node().xnode_union_as_XNNStaticTranspose()),
+            expected);
+  EXPECT_EQ(ids(x(Reshape{0, 0, {1, 64, 4}}).node().xnode_union_as_XNNStaticReshape()), expected);
+  EXPECT_EQ(ids(x(Slice{0, 0, {0, 0, 0, 0}, {1, 1, 1, 1}}).node().xnode_union_as_XNNStaticSlice()),
+            expected);
+  EXPECT_EQ(ids(x(ConstantPad{0, 0, {0, 0, 0, 0}, {0, 0, 0, 0}, 0})
+                    .node()
+                    .xnode_union_as_XNNStaticConstantPad()),
+            expected);
+  EXPECT_EQ(ids(x(ResizeBilinear{0, 0, {4, 4}, ResizeMode::kHalfPixel})
+                    .node()
+                    .xnode_union_as_XNNStaticResizeBilinear2D()),
+            expected);
+  EXPECT_EQ(
+      ids(x(MaxPool{0, 0, {}, {2, 2}, {1, 1}, {1, 1}, {}}).node().xnode_union_as_XNNMaxPooling2d()),
+      expected);
+}
+
+TEST(XnnPayload, ArgMaxPoolsHaveTheirPadding) {
+  const PayloadReader payload =
+      single({1, 8, 8, 4}, {1, 4, 4, 4}, [](Graph& g, ValueId x, ValueId y) {
+        const ValueId index = g.define_value({Datatype::kInt32, {1, 4, 4, 4}, {}, {}});
+        return ArgMaxPool{x, y, index, {1, 2, 3, 4}, {5, 6}};
+      });
+  const auto* node = payload.node().xnode_union_as_XNNArgMaxPooling2d();
+  EXPECT_EQ(node->padding_top(), 1u);
+  EXPECT_EQ(node->padding_right(), 2u);
+  EXPECT_EQ(node->padding_bottom(), 3u);
+  EXPECT_EQ(node->padding_left(), 4u);
+  EXPECT_EQ(node->pooling_height(), 5u);
+  EXPECT_EQ(node->pooling_width(), 6u);
+  EXPECT_EQ(node->input_id(), 0u);
+  EXPECT_EQ(node->output_value_id(), 1u);
+}
+
+/// Inputs are counted first, then outputs.
+TEST(XnnPayload, OutputsAreNumberedBehindTheInputs) {
+  Graph graph;
+  const ValueId x = graph.define_input(fp32({2}));
+  const ValueId y = graph.define_output(fp32({2})), z = graph.define_output(fp32({2}));
+  graph.add(Unary{UnaryKind::kAbs, x, y});
+  graph.add(Unary{UnaryKind::kAbs, x, z});
+  const PayloadReader payload(graph.serialize());
+  const auto external = [&](ValueId id) {
+    return payload.value(id).xvalue_union_as_XNNTensorValue()->external_id();
+  };
+  EXPECT_EQ(external(x), 0u);
+  EXPECT_EQ(external(y), 1u);
+  EXPECT_EQ(external(z), 2u);
+}
+
+/// Inline constants would be found behind the flatbuffer, at a multiple of 16.
+TEST(XnnPayload, TheEndIsPadded) {
+  for (uint32_t rank = 1; rank <= 6; ++rank) {
+    const std::vector<uint32_t> dims(rank, 2);
+    const PayloadReader payload = single(dims, dims, [](Graph&, ValueId x, ValueId y) {
+      return Elu{x, y, 1};
+    });
+    const uint32_t end = 32 + payload.flatbuffer_size();
+    EXPECT_EQ(payload.constants_offset(), (end + 15) / 16 * 16);
+    EXPECT_EQ(payload.bytes().size(), payload.constants_offset());
+  }
 }
 
 }  // namespace

@@ -74,6 +74,20 @@ TEST(XnnQuantised, LargeDepthwiseWindowsAreConvolvedAsRealNumbers) {
   EXPECT_NE(refused(7, 4), "");
   EXPECT_EQ(refused(7, 2), "");
   EXPECT_EQ(refused(7, 1), "");
+  // One channel is no group of its own, and a transposed convolution has no depthwise kernel.
+  Value* gray = build.add(Op::quantize, {graph.add_input("g", {DType::f32, {1, 9, 9, 1}})},
+                          QuantisationAttrs{by});
+  ConvAttrs attrs{{1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, {}};
+  attrs.quantisation = by;
+  EXPECT_EQ(
+      refusal(*build.add(Op::conv, {gray, integer_weight(build, {4, 7, 7, 1})}, attrs)->def()), "");
+  ConvTransposeAttrs transposed{{1, 1}, {1, 1}, {0, 0}, {0, 0}, {0, 0}, 4, {}};
+  transposed.quantisation = by;
+  EXPECT_EQ(refusal(*build
+                         .add(Op::conv_transpose, {integers, integer_weight(build, {4, 7, 7, 1})},
+                              transposed)
+                         ->def()),
+            "");
 }
 
 }  // namespace

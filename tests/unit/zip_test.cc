@@ -127,6 +127,164 @@ TEST(Zip, RefusesWhatIsNoArchive) {
   EXPECT_CONTAINS(read_error(ZipWriter().finish()), "empty archive");
 }
 
+/// Little-endian, as zip has its numbers.
+void put(std::string& file, size_t at, uint64_t value, size_t bytes) {
+  ASSERT_LE(at + bytes, file.size());
+  for (size_t i = 0; i < bytes; ++i) file[at + i] = static_cast<char>(value >> (8 * i) & 0xff);
+}
+
+/// One number of an archive of two entries, "r/a" and "r/b", changed.
+struct Damage {
+  std::string record;  // how the record begins
+  bool last;           // the last record of the kind, or the first
+  size_t at;           // in the record
+  size_t bytes;
+  uint64_t value;
+  std::string message;  // empty: the file is read all the same
+  bool zip64 = false;
+};
+
+const std::string kLocal = "PK\3\4", kHeader = "PK\1\2", kEnd = "PK\5\6", kEnd64 = "PK\6\6",
+                  kLocator = "PK\6\7";
+
+/// Each field that is looked at, one beyond what it may be.
+TEST(Zip, EveryFieldIsChecked) {
+  const std::vector<Damage> damages = {
+      {kLocal, false, 0, 1, 'Q', "bad local header"},
+      {kLocal, true, 28, 2, 0, ""},  // without its extra field the data begins earlier
+      {kHeader, true, 0, 1, 'Q', "bad directory entry"},
+      {kHeader, false, 0, 1, 'Q', "bad directory entry"},
+      {kHeader, true, 8, 2, 9, "is encrypted"},
+      {kHeader, true, 8, 2, 0xfffe, ""},
+      {kHeader, true, 10, 2, 1, "is compressed"},
+      {kHeader, true, 20, 4, 6, "a stored entry has two sizes"},
+      {kHeader, true, 24, 4, 6, "a stored entry has two sizes"},
+      {kHeader, true, 28, 2, 4, "bad directory entry"},
+      {kHeader, true, 30, 2, 1, "bad directory entry"},
+      {kHeader, true, 32, 2, 1, "bad directory entry"},
+      {kHeader, false, 28, 2, 4, "bad directory entry"},
+      {kHeader, true, 42, 4, 0xfffffff0, "a record lies outside the file"},
+      {kHeader, true, 42, 4, 1, "bad local header"},
+      {kEnd, true, 4, 2, 1, "it is split over several files"},
+      {kEnd, true, 10, 2, 3, "impossible entry count"},
+      {kEnd, true, 10, 2, 1, ""},
+      {kEnd, true, 12, 4, 1000, "a record lies outside the file"},
+      {kEnd, true, 16, 4, 0xfffffff0, "a record lies outside the file"},
+      {kEnd, true, 20, 2, 1, "its end is missing"},
+      // What a zip64 record says counts, and not what the plain one would.
+      {kEnd, true, 4, 2, 1, "", true},
+      {kEnd, true, 10, 2, 3, "", true},
+      {kEnd64, true, 0, 1, 'Q', "bad zip64 end record", true},
+      {kEnd64, true, 32, 8, 5, "impossible entry count", true},
+      {kEnd64, true, 40, 8, 1000, "a record lies outside the file", true},
+      {kEnd64, true, 48, 8, uint64_t{0} - 1, "a record lies outside the file", true},
+      {kLocator, true, 8, 8, uint64_t{0} - 8, "a record lies outside the file", true},
+      {kHeader, true, 49 + 2, 2, 25, "an extra field is too long", true},
+      {kHeader, true, 49 + 2, 2, 23, "a zip64 size is missing", true},
+      {kHeader, true, 49 + 2, 2, 0, "a zip64 size is missing", true},
+      {kHeader, true, 49, 2, 2, "a record lies outside the file", true},  // no zip64 field
+      {kHeader, true, 49 + 4, 8, 6, "a stored entry has two sizes", true},
+      {kHeader, true, 49 + 12, 8, 6, "a stored entry has two sizes", true},
+      {kHeader, true, 49 + 20, 8, uint64_t{0} - 8, "a record lies outside the file", true},
+  };
+  for (const Damage& damage : damages) {
+    ZipWriter writer;
+    writer.zip64 = damage.zip64;
+    std::string file = writer.add("r/a", "alpha").add("r/b", "beta!").finish();
+    const size_t record = damage.last ? file.rfind(damage.record) : file.find(damage.record);
+    SCOPED_TRACE(fmt::format("byte {} of {}, {}", damage.at, damage.record, damage.message));
+    ASSERT_NE(record, std::string::npos);
+    put(file, record + damage.at, damage.value, damage.bytes);
+    if (damage.message.empty())
+      EXPECT_NO_THROW(open_zip(file));
+    else
+      EXPECT_CONTAINS(read_error(file), damage.message);
+  }
+}
+
+/// Data may reach as far as the directory, and no further.
+TEST(Zip, NoEntryReachesIntoTheDirectory) {
+  for (const bool zip64 : {false, true}) {
+    ZipWriter writer;
+    writer.zip64 = zip64;
+    const std::string whole = writer.add("r/a", "alpha").finish();
+    EXPECT_EQ(text(open_zip(whole).find("r/a")->data), "alpha");
+    std::string longer = whole;
+    const size_t sizes = longer.find(kHeader) + (zip64 ? 53 : 20);
+    for (const size_t at : {size_t{0}, size_t{zip64 ? 8u : 4u}})
+      put(longer, sizes + at, 6, zip64 ? 8 : 4);
+    EXPECT_CONTAINS(read_error(longer), "an entry overlaps the directory");
+  }
+}
+
+/// Only the numbers that do not fit are in the zip64 field, behind fields of other kinds.
+TEST(Zip, FindsTheNumbersThatDoNotFit) {
+  std::string file = ZipWriter().add("r/a", "alpha").finish();
+  const size_t header = file.find(kHeader), end = file.find(kEnd);
+  put(file, header + 42, 0xffffffff, 4);
+  std::string extra(16, '\0');
+  put(extra, 0, 7, 2);  // another kind, without anything in it
+  put(extra, 4, 1, 2);  // zip64
+  put(extra, 6, 8, 2);  // and its length
+  put(extra, 8, 0, 8);  // where the entry begins
+  put(file, header + 30, extra.size(), 2);
+  put(file, end + 12, end - header + extra.size(), 4);
+  file.insert(end, extra);
+  EXPECT_EQ(text(open_zip(file).find("r/a")->data), "alpha");
+  // Up to three bytes behind the fields are no field.
+  put(file, header + 30, extra.size() + 3, 2);
+  put(file, end + extra.size() + 12, end - header + extra.size() + 3, 4);
+  file.insert(end + extra.size(), 3, 'x');
+  EXPECT_EQ(text(open_zip(file).find("r/a")->data), "alpha");
+}
+
+TEST(Zip, TheEndIsFoundBehindItsComment) {
+  const std::string whole = ZipWriter().add("r/a", "alpha").finish(std::string(0xffff, 'c'));
+  EXPECT_EQ(open_zip(whole).entries().size(), 1u);
+  EXPECT_CONTAINS(read_error(whole + "c"), "its end is missing");
+  EXPECT_CONTAINS(read_error("PK\3\4"), "its end is missing");
+  EXPECT_CONTAINS(read_error("PK\3"), "is not a .pt2 archive");
+  EXPECT_CONTAINS(read_error(std::string(21, 'x')), "is not a .pt2 archive");
+  // The shortest archive there is, and one that begins with the locator of a zip64 record.
+  const std::string empty = ZipWriter().finish();
+  EXPECT_EQ(empty.size(), 22u);
+  EXPECT_CONTAINS(read_error(empty), "empty archive");
+  std::string locator("PK\6\7");
+  locator.resize(20, '\0');
+  EXPECT_CONTAINS(read_error(locator + empty), "a record lies outside the file");
+}
+
+/// A zip64 field that has room for nothing is one all the same.
+TEST(Zip, EmptyFieldsAreRead) {
+  ZipWriter writer;
+  writer.zip64 = true;
+  std::string file = writer.add("r/a", "alpha").finish();
+  put(file, file.find(kHeader) + 30, 4, 2);
+  put(file, file.find(kHeader) + 51, 0, 2);
+  EXPECT_CONTAINS(read_error(file), "a zip64 size is missing");
+}
+
+TEST(Zip, EntriesMayHaveComments) {
+  std::string file = ZipWriter().add("r/a", "alpha").add("r/b", "beta").finish();
+  const size_t header = file.find(kHeader), end = file.find(kEnd);
+  put(file, header + 32, 3, 2);
+  put(file, end + 12, end - header + 3, 4);
+  file.insert(header + 49, "why");
+  EXPECT_EQ(text(open_zip(file).find("r/b")->data), "beta");
+}
+
+/// A directory that is shorter than the number of entries needs, though long enough for some.
+TEST(Zip, DirectoriesThatEndEarly) {
+  std::string file = ZipWriter().add("r/" + std::string(100, 'n'), "alpha").finish();
+  put(file, file.find(kEnd) + 10, 2, 2);
+  EXPECT_CONTAINS(read_error(file), "bad directory entry");
+  // The second header is there, and reaches one byte beyond the directory.
+  const std::string name = "r/" + std::string(100, 'n');
+  file = ZipWriter().add(name, "alpha").add(name + "n", "beta").finish();
+  put(file, file.find(kEnd) + 12, 46 + name.size() + 45, 4);
+  EXPECT_CONTAINS(read_error(file), "bad directory entry");
+}
+
 TEST(Zip, EveryTruncationIsAnError) {
   for (bool zip64 : {false, true}) {
     ArchiveParts parts;
@@ -216,6 +374,52 @@ TEST(Archive, StoragesMustHoldTheirTensors) {
   EXPECT_CONTAINS(error(meta("4611686018427387904 4", "1 1"), 24), "larger than memory");
   EXPECT_CONTAINS(error(meta("2 3", "1"), 24), "1 strides for 2 sizes");
   EXPECT_CONTAINS(error(meta("2 3", "3 1", "0", 99), 24), "unknown dtype number 99");
+}
+
+/// Every model below models/, by its name, and no other file.
+TEST(Archive, FindsModelsByTheirPlace) {
+  ZipWriter zip;
+  zip.add("m/archive_format", "pt2\n\n").add("m/byteorder", "little\n");
+  for (const char* name : {"models/.json", "models/a.json", "models/b.json.txt", "model/c.json",
+                           "x/models/d.json", "models/e.json"})
+    zip.add(std::string("m/") + name, "{}");
+  const TemporaryFile file(zip.finish());
+  const Pt2Archive archive(MappedFile::open(file.path()));
+  EXPECT_EQ(archive.models(), (std::vector<std::string>{"a", "e"}));
+}
+
+TEST(Archive, WhatIsNoPlainTensor) {
+  const auto replaced = [](std::string text, const std::string& from, const std::string& to) {
+    return text.replace(text.find(from), from.size(), to);
+  };
+  const auto error = [](const std::string& m) {
+    ArchiveParts parts;
+    parts.meta = m;
+    return read_error(pt2_file(parts));
+  };
+  const std::string symbolic =
+      R"json({"as_expr":{"expr_str":"Symbol('s0')","hint":{"as_int":2}}})json";
+  const std::string plain = meta("2 3", "3 1");
+  const std::string two = R"({"as_int":2})", one = R"({"as_int":1})", none = R"({"as_int":0})";
+  EXPECT_CONTAINS(error(replaced(plain, two, symbolic)), "a stored tensor has a symbolic size");
+  EXPECT_CONTAINS(error(replaced(plain, one, symbolic)), "a stored tensor has a symbolic stride");
+  EXPECT_CONTAINS(error(replaced(plain, none, symbolic)),
+                  "a stored tensor has a symbolic storage_offset");
+  // Sparse tensors and objects are refused where they are used.
+  for (const auto& [entry, message] : std::vector<std::pair<std::string, std::string>>{
+           {replaced(meta("200 3", "3 1"), "\"layout\":7", "\"layout\":1"), "is a sparse tensor"},
+           {"null", "is a custom object, not a tensor"}}) {
+    ArchiveParts parts;
+    parts.meta = entry;
+    const TemporaryFile file(pt2_file(parts));
+    const PayloadTable weights = Pt2Archive(MappedFile::open(file.path())).weights("model");
+    try {
+      weights.tensor("a.w");
+      FAIL();
+    } catch (const UserError& refused) {
+      EXPECT_CONTAINS(refused.what(), message);
+    }
+  }
 }
 
 TEST(Archive, MissingStorageNamesTheTensor) {

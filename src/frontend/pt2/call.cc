@@ -108,12 +108,23 @@ std::vector<Value*> Call::optional_tensors(std::string_view argument) const {
 }
 
 bool Call::is_contiguous(std::string_view argument) const {
-  auto meta = program_.tensor_values.find(tensor_name(argument));
-  if (meta == program_.tensor_values.end()) return false;
+  return contiguity(tensor_name(argument)).value_or(false);
+}
+
+bool Call::copies(std::string_view argument) const {
+  const auto* result = node_.outputs.empty() ? nullptr : node_.outputs.front().as<TensorArg>();
+  if (result == nullptr) return false;
+  const auto before = contiguity(tensor_name(argument)), after = contiguity(result->name);
+  return before && after && *before != *after;
+}
+
+std::optional<bool> Call::contiguity(std::string_view tensor) const {
+  auto meta = program_.tensor_values.find(tensor);
+  if (meta == program_.tensor_values.end()) return std::nullopt;
   const auto& [sizes, strides] = std::tie(meta->second.sizes, meta->second.strides);
   int64_t expected = 1;
   for (size_t a = sizes.size(); a-- > 0;) {
-    if (!sizes[a].value || !strides[a].value) return false;
+    if (!sizes[a].value || !strides[a].value) return std::nullopt;
     if (*sizes[a].value == 1) continue;
     if (*strides[a].value != expected) return false;
     expected *= *sizes[a].value;

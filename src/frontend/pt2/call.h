@@ -42,6 +42,9 @@ class Call : public Builder {
   std::vector<Value*> optional_tensors(std::string_view argument) const;
   /// Whether the model records row-major strides for the tensor.
   bool is_contiguous(std::string_view argument) const;
+  /// Whether torch copies the tensor to reshape it. No view of a tensor that is not row-major is,
+  /// and none of one that is row-major is not.
+  bool copies(std::string_view argument) const;
   int64_t integer(std::string_view argument) const;
   int64_t integer(std::string_view argument, int64_t otherwise) const;
   double number(std::string_view argument, double otherwise) const;
@@ -105,6 +108,8 @@ class Call : public Builder {
   std::string_view tensor_name(std::string_view argument) const;
 
  private:
+  /// Whether the tensor is row-major, where the model records known sizes and strides for it.
+  std::optional<bool> contiguity(std::string_view tensor) const;
   const Argument* find(std::string_view argument) const;
   const Argument& require(std::string_view argument) const;
   [[noreturn]] void wrong_kind(std::string_view argument, std::string_view expected) const;

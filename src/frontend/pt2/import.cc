@@ -405,7 +405,7 @@ class Importer {
       const std::string_view self = call.node().inputs.front().name;
       env_.write(call.tensor_name(self), value, call);
       env_.define_view(name, call.tensor_name(self), {}, value);
-    } else if (!base.empty()) {
+    } else if (!base.empty() && !is_copy(call.node().target)) {
       env_.define_view(name, base, steps_between(env_.read(base, call), value), value);
     } else {
       env_.define(name, value);
@@ -416,11 +416,14 @@ class Importer {
     return std::ranges::find(table, rule.target, &OpRule::target) != table.end();
   }
 
+  static bool is_copy(std::string_view target) {
+    return target.find("copy") != std::string_view::npos ||
+           target.find("clone") != std::string_view::npos;
+  }
+
   /// Views, slices, and what does nothing in evaluation, such as dropout.
   static bool may_alias(const OpRule& rule) {
-    const bool copies = rule.target.find("copy") != std::string_view::npos ||
-                        rule.target.find("clone") != std::string_view::npos;
-    return !copies &&
+    return !is_copy(rule.target) &&
            (is_in(view_rules(), rule) || is_in(join_rules(), rule) || is_in(norm_rules(), rule));
   }
 

@@ -24,20 +24,23 @@ Value* quotient(const Builder& build, const Node& node) {
   return build.convert(build.add(Op::mul, {a, reciprocal}, node.attributes()), dtype);
 }
 
-/// The product with a rounded reciprocal can fall just under or over a whole number, which the rest
-/// shows: of floor(a / b) it has the sign of b and is smaller.
+/// The product with a rounded reciprocal can fall just under or over a whole number. The rest shows
+/// it: that of floor(a / b) has the sign of b, and that of the next number has not.
 Value* floored_quotient(const Builder& build, const Node& node) {
   if (!is_float(node.result()->dtype())) return nullptr;
   const Formula f(build, node);
   Value* a = node.operand(0);
   Value* b = node.operand(1);
   Value* q = f.apply(Op::floor, build.add(Op::div, {a, b}));
-  Value* size = f.apply(Op::abs, b);
-  Value* rest = f.sub({a, f.mul({q, b})});
-  Value* towards_b = f.choose({f.is(Op::less, b, 0.0), f.apply(Op::neg, rest), rest});
-  Value* more = f.choose({f.is(Op::greater_equal, {towards_b, size}), f.number(1), f.number(0)});
-  Value* less = f.choose({f.is(Op::less, towards_b, 0.0), f.number(1), f.number(0)});
-  return f.sub({f.add({q, more}), less});
+  Value* down = f.is(Op::less, b, 0.0);
+  const auto rest_of = [&](Value* quotient) {
+    Value* rest = f.sub({a, f.mul({quotient, b})});
+    return f.choose({down, f.apply(Op::neg, rest), rest});
+  };
+  Value* next = f.add({q, f.number(1)});
+  Value* reaches_next = f.is(Op::greater_equal, rest_of(next), 0.0);
+  Value* less = f.choose({f.is(Op::less, rest_of(q), 0.0), f.number(1), f.number(0)});
+  return f.sub({f.choose({reaches_next, next, q}), less});
 }
 
 /// a - b floor(a / b)

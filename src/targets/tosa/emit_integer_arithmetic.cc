@@ -108,7 +108,7 @@ std::string refuse_integer_extremum(const Node& node) {
 }
 
 std::string refuse_integer_clamp(const Node& node) {
-  return refuse_unless(are_activations(node), kIntegers);
+  return refuse_unless(are_activations(node) && keeps_scale(node), kIntegers);
 }
 
 void emit_integer_add(BlockBuilder& block, const Node& node) {

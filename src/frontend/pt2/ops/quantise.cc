@@ -43,7 +43,7 @@ Quantisation table(Call& call, const Integers& range, const Tensor& scales,
       call.fail("{} scales and {} zero points", scales.count(), zero_points->count());
     for (int64_t i = 0; i < scales.count(); ++i) {
       const double zero_point = zero_points->get(i);
-      if (zero_point != std::trunc(zero_point) || std::abs(zero_point) > 0x1p31)
+      if (zero_point != std::trunc(zero_point) || zero_point < -0x1p31 || zero_point >= 0x1p31)
         call.fail("the zero point {} is no integer", zero_point);
       result.zero_points.push_back(static_cast<int32_t>(zero_point));
     }
@@ -130,10 +130,13 @@ Value* parameter_root(Value* value) {
   return value;
 }
 
-/// A scale or zero point in the shape in which it repeats along x: as chosen from x, or one for
-/// all.
-Value* spread(Call& call, Value* parameter, const Value* x) {
+/// A scale or zero point in the shape in which it repeats along x: as chosen from x, one for each
+/// block of a table with these dims, or one for all.
+Value* spread(Call& call, Value* parameter, const Value* x, const Shape& table) {
   parameter = parameter_root(parameter);
+  if (!table.empty() && parameter->shape().size() < table.size() &&
+      element_count(parameter->shape()) == element_count(table))
+    parameter = call.view(parameter, table);
   if (broadcast(parameter->shape(), x->shape()) == x->shape()) return parameter;
   if (element_count(parameter->shape()).is_one()) return call.view(parameter, {});
   Shape shape = parameter->shape();
@@ -141,16 +144,19 @@ Value* spread(Call& call, Value* parameter, const Value* x) {
   return call.view(parameter, shape);
 }
 
-void quantise_by(Call& call, Value* x, Value* scale, Value* zero_point, const Integers& range) {
-  call.result(call.add(Op::quantize_by,
-                       {call.convert(x, DType::f32), spread(call, scale_parameter(call, scale), x),
-                        spread(call, zero_point, x)},
-                       IntegerAttrs{range.dtype, range.min, range.max}));
+void quantise_by(Call& call, Value* x, Value* scale, Value* zero_point, const Integers& range,
+                 const Shape& blocks = {}) {
+  call.result(
+      call.add(Op::quantize_by,
+               {call.convert(x, DType::f32), spread(call, scale_parameter(call, scale), x, blocks),
+                spread(call, zero_point, x, blocks)},
+               IntegerAttrs{range.dtype, range.min, range.max}));
 }
 
-void dequantise_by(Call& call, Value* x, Value* scale, Value* zero_point) {
-  Value* y = call.add(Op::dequantize_by, {x, spread(call, scale_parameter(call, scale), x),
-                                          spread(call, zero_point, x)});
+void dequantise_by(Call& call, Value* x, Value* scale, Value* zero_point,
+                   const Shape& blocks = {}) {
+  Value* y = call.add(Op::dequantize_by, {x, spread(call, scale_parameter(call, scale), x, blocks),
+                                          spread(call, zero_point, x, blocks)});
   call.result(call.convert(y, call.recorded().dtype));
 }
 
@@ -261,8 +267,9 @@ void affine(Call& call) {
   }
   if (zero_point == nullptr) zero_point = call.scalar(DType::i64, 0);
   zero_point = call.convert(zero_point, DType::i64);
-  quantises ? quantise_by(call, x, scale, zero_point, range)
-            : dequantise_by(call, x, scale, zero_point);
+  const Shape blocks(dims.begin(), dims.end());
+  quantises ? quantise_by(call, x, scale, zero_point, range, blocks)
+            : dequantise_by(call, x, scale, zero_point, blocks);
 }
 
 void choose_affine(Call& call) {

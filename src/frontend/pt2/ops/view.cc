@@ -34,17 +34,24 @@ Shape requested_shape(Call& call, std::string_view argument, Dim count) {
   return shape;
 }
 
+void view_or_copy(Call& call, Value* value, std::string_view base) {
+  if (call.copies(base))
+    call.result(value);
+  else
+    call.view_result(value, base);
+}
+
 void view_as_recorded(Call& call) {
   Value* x = call.tensor("self");
   const Shape shape = call.recorded().shape;
   if (element_count(shape) != element_count(x->shape()))
     call.fail("{} does not have the elements of {}", to_string(x->type()), to_string(shape));
-  call.view_result(call.view(x, shape), "self");
+  view_or_copy(call, call.view(x, shape), "self");
 }
 
 void reshape(Call& call, std::string_view sizes) {
   Value* x = call.tensor("self");
-  call.view_result(call.view(x, requested_shape(call, sizes, element_count(x->shape()))), "self");
+  view_or_copy(call, call.view(x, requested_shape(call, sizes, element_count(x->shape()))), "self");
 }
 
 /// Moves axis from[i] to place to[i]; the others keep their order.
@@ -240,7 +247,7 @@ void as_strided(Call& call) {
 void copy(Call& call) { call.result(call.convert(call.tensor("self"), call.recorded().dtype)); }
 
 void same(Call& call, std::string_view argument) {
-  call.view_result(call.tensor(argument), argument);
+  view_or_copy(call, call.tensor(argument), argument);
 }
 
 /// A cast, or nothing: torch gives back the same tensor where the dtype is already right.
