@@ -197,10 +197,13 @@ Value* typed(const Builder& build, const Node& node, const QuantisationRef& quan
   Attributes attributes = node.attributes();
   if (node.is(Op::pad)) attributes = padded_with_rounded(node.attrs<PadAttrs>(), *quantisation);
   if (!movement) *quantisation_of(attributes) = quantisation;
+  // Two clamps that leave one number stay two: kernels of other ops take ranges only.
   Bounds* own = bounds_of(attributes);
-  if (own) *own = clamped_twice(*own, bounds);
+  const Bounds both = own ? clamped_twice(*own, bounds) : bounds;
+  const bool fits = own && both.min < both.max;
+  if (fits) *own = both;
   Value* y = build.add(node.op(), std::move(operands), std::move(attributes));
-  if (own || bounds.unbounded()) return y;
+  if (fits || bounds.unbounded()) return y;
   return build.add(Op::clamp, {y}, ClampAttrs{bounds, quantisation});
 }
 

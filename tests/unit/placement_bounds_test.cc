@@ -106,23 +106,23 @@ void expect_both(const Claims& claims) {
   EXPECT_GT(claims.improvable, claims.graphs / 50);
 }
 
-TEST(Bounds, HoldWhateverGivesUp) { expect_both(compare({}, Ops::whole, 1500, true)); }
+TEST(Bounds, HoldWhateverGivesUp) { expect_both(compare({}, Ops::whole, 800, true)); }
 
 TEST(Bounds, HoldWhateverGivesUpWhereOpsLackLoops) {
-  expect_both(compare({}, Ops::any, 1500, true));
+  expect_both(compare({}, Ops::any, 800, true));
 }
 
 TEST(Bounds, HoldWhateverGivesUpOnAwkwardGraphs) {
-  expect_both(compare({}, Ops::awkward, 1500, true));
+  expect_both(compare({}, Ops::awkward, 600, true));
 }
 
 TEST(Bounds, HoldWhateverGivesUpOnXnnpack) {
-  expect_both(compare(xnnpack::rules().orders, Ops::awkward, 1000, true));
+  expect_both(compare(xnnpack::rules().orders, Ops::awkward, 400, true));
 }
 
 /// Cuts that do not agree, six digits at a port and states: what is called optimal is.
 TEST(Bounds, HoldOnAwkwardGraphs) {
-  const Claims claims = compare({}, Ops::awkward, 1500, false);
+  const Claims claims = compare({}, Ops::awkward, 600, false);
   if (claims.graphs >= 100) {
     EXPECT_LT(claims.proved, claims.graphs);
   }
