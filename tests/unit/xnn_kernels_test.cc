@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "emitted_payload.h"
 #include "ir/text.h"
 #include "pte_reader.h"
 
@@ -22,21 +23,7 @@ std::string refused(std::string_view body) {
   return refusal(*graph.outputs()[0].value->def());
 }
 
-/// The payload of a delegate that runs the whole graph.
-PayloadReader emitted(std::string_view body) {
-  const Graph graph = graph_of(body);
-  std::vector<Value*> inputs, outputs;
-  for (const GraphInput& input : graph.inputs()) inputs.push_back(input.value);
-  for (const GraphOutput& output : graph.outputs()) outputs.push_back(output.value);
-  ConstantPool constants;
-  DelegateBuilder delegate(constants, graph.symbol_table(), inputs, outputs);
-  for (const Node* node : graph) {
-    if (node->is(Op::constant)) continue;
-    EXPECT_EQ(refusal(*node), "") << name(node->op());
-    find_kernel(node->op())->emit(delegate, *node);
-  }
-  return PayloadReader(delegate.graph().serialize());
-}
+PayloadReader emitted(std::string_view body) { return xnnpack::emitted(graph_of(body)); }
 
 std::vector<Kind> kinds(const PayloadReader& payload) {
   std::vector<Kind> result;

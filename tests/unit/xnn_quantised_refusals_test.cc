@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "emitted_payload.h"
 #include "ir/text.h"
 #include "pte_reader.h"
 #include "targets/xnnpack/kernels.h"
@@ -316,21 +317,9 @@ TEST(XnnQuantisedFilters, AnEvenNumberOfColumnsNeedsNoPadding) {
             (std::vector{std::byte{0xf0}, std::byte{0x98}}));
 }
 
-/// The payload of a delegate that runs the whole graph.
 PayloadReader emitted(std::string_view body) {
-  const Graph graph =
-      parse_graph(fmt::format("graph \"t\" {{ {} output \"y\" %y }}", body), "test");
-  std::vector<Value*> inputs, outputs;
-  for (const GraphInput& input : graph.inputs()) inputs.push_back(input.value);
-  for (const GraphOutput& output : graph.outputs()) outputs.push_back(output.value);
-  ConstantPool constants;
-  DelegateBuilder delegate(constants, graph.symbol_table(), inputs, outputs);
-  for (const Node* node : graph) {
-    if (node->is(Op::constant)) continue;
-    EXPECT_EQ(refusal(*node), "") << name(node->op());
-    find_kernel(node->op())->emit(delegate, *node);
-  }
-  return PayloadReader(delegate.graph().serialize());
+  return xnnpack::emitted(
+      parse_graph(fmt::format("graph \"t\" {{ {} output \"y\" %y }}", body), "test"));
 }
 
 const auto* quantised(const PayloadReader& payload, uint32_t id) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "emitted_payload.h"
 #include "ir/builder.h"
 #include "ir/tensor.h"
 #include "pte_reader.h"
@@ -14,21 +15,6 @@ Value* integer_weight(const Builder& build, Shape shape) {
   Tensor integers({DType::i8, std::move(shape), per_tensor(DType::i8, 0.01f, 0)});
   for (int64_t i = 0; i < integers.count(); ++i) integers.set_int(i, i % 100 - 50);
   return build.constant(integers);
-}
-
-/// The payload of a delegate that runs the whole graph.
-PayloadReader emitted(const Graph& graph) {
-  std::vector<Value*> inputs, outputs;
-  for (const GraphInput& input : graph.inputs()) inputs.push_back(input.value);
-  for (const GraphOutput& output : graph.outputs()) outputs.push_back(output.value);
-  ConstantPool constants;
-  DelegateBuilder delegate(constants, graph.symbol_table(), inputs, outputs);
-  for (const Node* node : graph) {
-    if (node->is(Op::constant)) continue;
-    EXPECT_EQ(refusal(*node), "") << name(node->op());
-    find_kernel(node->op())->emit(delegate, *node);
-  }
-  return PayloadReader(delegate.graph().serialize());
 }
 
 int count(const PayloadReader& payload, fb_xnnpack::XNodeUnion kind) {
