@@ -398,8 +398,7 @@ constexpr std::string_view kBlocks = "convolves blocks at stride 1 instead of st
                            kGroups = "convolves all groups at once, with zeros between them",
                            kSpread = "convolves the operand with zeros between",
                            kRows = "reverses rows instead of channels",
-                           kSlices = "takes slices instead of gathering",
-                           kParts = "is transposed in parts";
+                           kSlices = "takes slices instead of gathering";
 
 std::string conv(const Shape& weight, const std::string& attributes) {
   return constant("w", weight) + "%y = conv(%a, %w) " + attributes;
