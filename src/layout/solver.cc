@@ -4,7 +4,6 @@
 #include <unordered_map>
 
 #include "layout/disjoint_sets.h"
-#include "layout/region_cut.h"
 #include "layout/region_energy.h"
 
 namespace layline {
@@ -52,11 +51,9 @@ class Solver::Implementation {
       else
         choice.cost += choices_.cost_of_value(static_cast<int>(v), choice.order);
     }
-    choice.bound = choice.before = choice.cost;
+    choice.before = choice.cost;
     for (const auto& [root, region] : regions) {
-      const Minimum minimum = solve(region, choice.order);
-      choice.cost += minimum.cost;
-      choice.bound += minimum.bound;
+      choice.cost += solve(region, choice.order);
       choice.before += choices_.cost_in(region, source_orders_);
       choice.largest_region = std::max(choice.largest_region, region.nodes.size());
     }
@@ -226,25 +223,21 @@ class Solver::Implementation {
     return minimum.bound;
   }
 
-  Minimum solve(const Region& region, std::vector<int>& chosen) {
+  /// Chooses the orders of a region's ops. Returns what they cost.
+  Cost solve(const Region& region, std::vector<int>& chosen) {
     size_t room = std::numeric_limits<size_t>::max();
     const Energy energy = energy_of(choices_, region, limits_, {}, room).value();
     Minimum minimum = minimise(energy, limits_.small_tables);
-    if (!minimum.exact()) {
-      // Too wide to be eliminated variable by variable: a cut if two orders are all there is.
-      if (auto cut = minimum_by_cut(choices_, region, chosen)) return *cut;
-      minimum = minimise(energy, limits_.large_tables);
-    }
+    if (!minimum.exact()) minimum = minimise(energy, limits_.large_tables);
     for (size_t i = 0; i < region.nodes.size(); ++i)
       chosen[static_cast<size_t>(region.nodes[i])] = minimum.choice[i];
     // Kept copies are told apart only as far as they are few: what is chosen may cost more.
-    minimum.cost = std::max(minimum.bound, choices_.cost_in(region, chosen));
+    const Cost cost = choices_.cost_in(region, chosen);
     // A choice that is not proved best may be worse than none.
-    if (minimum.bound < minimum.cost && choices_.cost_in(region, source_orders_) < minimum.cost) {
-      minimum.cost = choices_.cost_in(region, source_orders_);
-      for (int node : region.nodes) chosen[static_cast<size_t>(node)] = 0;
-    }
-    return minimum;
+    const Cost in_source = choices_.cost_in(region, source_orders_);
+    if (cost <= in_source) return cost;
+    for (int node : region.nodes) chosen[static_cast<size_t>(node)] = 0;
+    return in_source;
   }
 
   /// Whatever part of the graph was looked at before.

@@ -9,11 +9,10 @@
 
 namespace layline {
 
-/// One order for every op. `bound` holds for every choice among the candidates.
+/// One order for every op.
 struct Choice {
   std::vector<int> order;
   Cost cost;
-  Cost bound;
   Cost before;                // of the orders in the source
   size_t regions = 0;         // connected parts in which there is a choice
   size_t largest_region = 0;  // ops
