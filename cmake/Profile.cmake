@@ -1,18 +1,33 @@
-# The cost profile that is built in, as
-#   #include "targets/xnnpack/default_profile.h"
+# The cost profiles of profiles/ are built in, under the names of their files, as
+#   #include "targets/xnnpack/built_in_profiles.h"
 # Link layline_profile to use it.
-set(LAYLINE_DEFAULT_PROFILE "${PROJECT_SOURCE_DIR}/profiles/epyc-avx512.json"
-    CACHE FILEPATH "The cost profile that compiles without --profile use")
+set(LAYLINE_DEFAULT_PROFILE "any-device"
+    CACHE STRING "The name of the cost profile that compiles without --profile use")
 
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${LAYLINE_DEFAULT_PROFILE}")
-file(READ "${LAYLINE_DEFAULT_PROFILE}" profile_json)
+file(GLOB profile_files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/profiles/*.json")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${profile_files})
+set(profiles "")
+foreach(profile_file ${profile_files})
+  get_filename_component(profile_name "${profile_file}" NAME_WE)
+  file(READ "${profile_file}" profile_json)
+  string(APPEND profiles "    {\"${profile_name}\", R\"json(${profile_json})json\"},\n")
+endforeach()
 file(CONFIGURE
-     OUTPUT "${PROJECT_BINARY_DIR}/generated/targets/xnnpack/default_profile.h"
+     OUTPUT "${PROJECT_BINARY_DIR}/generated/targets/xnnpack/built_in_profiles.h"
      CONTENT "#pragma once
+
+#include <string_view>
 
 namespace layline::xnnpack {
 
-constexpr char kDefaultProfile[] = R\"json(@profile_json@)json\";
+struct BuiltInProfile {
+  std::string_view name;
+  std::string_view json;
+};
+
+constexpr BuiltInProfile kBuiltInProfiles[] = {
+@profiles@};
+constexpr std::string_view kDefaultProfile = \"@LAYLINE_DEFAULT_PROFILE@\";
 
 }  // namespace layline::xnnpack
 "

@@ -24,7 +24,7 @@ namespace layline {
 struct Options {
   std::string target = "xnnpack";  ///< or "tosa"
   std::string accelerator;         ///< the NPU that a TOSA program is for; empty for any
-  std::string profile;             ///< a file of measured costs; empty for the built-in ones
+  std::string profile;             ///< the name or file of a cost profile; empty for any device
   std::vector<std::string> disable;
   std::map<std::string, std::string> input_order;  ///< by the input's name: "nchw" or "nhwc"
   std::map<std::string, std::string> output_order;

@@ -145,7 +145,8 @@ class Program:
             "delegates": report.delegates,
             "ops outside delegates": sum(op.count for op in report.portable_ops),
             "permutes": f"{permutes.final} of {permutes.source + permutes.implied} left, "
-            f"{permutes.bytes} bytes" + (", proved minimal" if permutes.optimal else ""),
+            f"{permutes.bytes} bytes",
+            "placement": "proved" if all(p.proved for p in report.placements) else "not proved",
             "constants": f"{report.memory.constant_bytes} bytes",
             "compiled in": f"{report.compile_ms:.1f} ms",
         }

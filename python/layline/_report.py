@@ -34,9 +34,27 @@ class Permutes:
     absorbed: int
     final: int
     bytes: int
-    lower_bound_bytes: int
-    optimal: bool
     survivors: list[Survivor]
+
+
+@dataclass(frozen=True)
+class Price:
+    """What moving data costs by the profile: time first, at equal time the number of permutes."""
+
+    ms: float
+    permutes: int
+
+
+@dataclass(frozen=True)
+class PlacementProof:
+    """What is proved of one method: if `proved`, no choice of loop orders costs less than `cost`."""
+
+    method: str
+    proved: bool
+    cost: Price
+    bound: Price
+    before: Price
+    written: Price
 
 
 @dataclass(frozen=True)
@@ -112,6 +130,7 @@ class Report:
     delegates: int
     portable_ops: list[PortableOp]
     permutes: Permutes
+    placements: list[PlacementProof]
     moves: MovesByKind
     inputs: list[BoundaryTensor]
     outputs: list[BoundaryTensor]
@@ -122,6 +141,7 @@ class Report:
     backends: list[str]
     methods: list[str]
     passes: list[PassTime]
+    profile: str | None = None  # whose costs were used; None if nothing was measured
     accelerator: str | None = None  # the NPU that a TOSA program is for
 
     @staticmethod

@@ -133,9 +133,11 @@ std::string counted(int64_t count, std::string_view noun) {
 std::string summary(const Report& report, const std::string& output, uint64_t bytes) {
   int64_t portable_ops = 0;
   for (const PortableOp& portable : report.portable_ops) portable_ops += portable.count;
-  return fmt::format("{}: {:.2f} MB in {:.1f} ms\n{}, {}, {}, {} of {} left\n", output,
-                     static_cast<double>(bytes) / 1e6, report.compile_ms, counted(report.ops, "op"),
-                     counted(report.delegates, "delegate"), counted(portable_ops, "portable op"),
+  return fmt::format("{}: {:.2f} MB in {:.1f} ms{}\n{}, {}, {}, {} of {} left\n", output,
+                     static_cast<double>(bytes) / 1e6, report.compile_ms,
+                     report.profile.empty() ? "" : fmt::format(" for {}", report.profile),
+                     counted(report.ops, "op"), counted(report.delegates, "delegate"),
+                     counted(portable_ops, "portable op"),
                      paint(Color::bold, fmt::format("{}", report.permutes.final)),
                      counted(report.permutes.source + report.permutes.implied, "permute"));
 }
@@ -201,9 +203,11 @@ void add_compile_command(CLI::App& app) {
       ->option_text("NPU");
   command
       ->add_option("--profile", arguments->profile,
-                   "What moving data costs on the device: a file that 'layline tune'\n"
-                   "wrote; without it, costs measured on a server with AVX-512")
-      ->option_text("FILE");
+                   fmt::format("What the device's kernels cost: {}\n"
+                               "(the machine that compiles), or a file that 'layline tune' wrote.\n"
+                               "Without it the program is for any device",
+                               fmt::join(profiles(), ", ")))
+      ->option_text("PROFILE");
   command
       ->add_option("--report", arguments->report,
                    "Write what was done to FILE.json, which Model Explorer opens too, or to\n"

@@ -79,26 +79,24 @@ std::string text_of(const std::vector<Graph>& graphs) {
   return text;
 }
 
+PlacementProof::Price price_of(const Cost& cost) {
+  return {static_cast<double>(cost.time_ps) / 1e9, cost.permutes};
+}
+
 /// Sums up over methods.
-void add_passes(Compiled& compiled, PipelineReport& passes) {
+void add_passes(Compiled& compiled, const std::string& method, PipelineReport& passes) {
   auto& times = compiled.report.passes;
   if (times.empty())
     for (const PassReport& pass : passes.passes) times.push_back({std::string(pass.pass), 0});
   for (size_t i = 0; i < times.size(); ++i) times[i].ms += passes.passes[i].seconds * 1e3;
   std::ranges::move(passes.explanations, std::back_inserter(compiled.explanations));
   if (!passes.certificate) return;
-  compiled.certificates.push_back(*passes.certificate);
-  compiled.report.permutes.absorbed += static_cast<int64_t>(passes.certificate->absorbed);
-}
-
-/// The certificate in the report's terms: bytes that every placement moves.
-void prove(Compiled& compiled) {
-  Permutes& permutes = compiled.report.permutes;
-  permutes.optimal = !compiled.certificates.empty();
-  for (const Certificate& certificate : compiled.certificates)
-    permutes.optimal = permutes.optimal && certificate.optimal();
-  permutes.optimal = permutes.optimal || permutes.bytes == 0;
-  permutes.lower_bound_bytes = permutes.optimal ? permutes.bytes : 0;
+  const Certificate& certificate = *passes.certificate;
+  compiled.certificates.push_back(certificate);
+  compiled.report.permutes.absorbed += static_cast<int64_t>(certificate.absorbed);
+  compiled.report.placements.push_back({method, certificate.optimal(), price_of(certificate.cost),
+                                        price_of(certificate.bound), price_of(certificate.before),
+                                        price_of(certificate.written)});
 }
 
 /// A target: what passes ask of it, and the program it makes of their results.
@@ -125,7 +123,7 @@ TargetRules xnnpack_rules(const CompileOptions& options) {
     throw UserError("--accelerator {}: NPUs run TOSA; add --target tosa", options.accelerator);
   TargetRules rules = options.profile.empty()
                           ? xnnpack::rules()
-                          : xnnpack::rules(xnnpack::load_profile(options.profile));
+                          : xnnpack::rules(xnnpack::find_profile(options.profile));
   if (!delegates(options))
     rules.legalise = [](Graph& graph, PassContext&) { return legalise_for_kernels(graph); };
   return rules;
@@ -252,6 +250,11 @@ std::vector<std::string> targets() {
   return names;
 }
 
+std::vector<std::string> profiles() {
+  const std::vector<std::string_view> names = xnnpack::profile_names();
+  return {names.begin(), names.end()};
+}
+
 std::string_view program_extension(const std::string& target) {
   return find_target(target).extension;
 }
@@ -307,10 +310,11 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
   if (options.draw)
     for (const Graph& graph : graphs) compiled.pictures.before.push_back(draw(graph));
   const PipelineOptions pipeline = pipeline_options(options);
+  compiled.report.profile = pipeline.target.profile;
   for (Graph& graph : graphs) {
     if (options.emit == kImportStage) break;
     PipelineReport passes = run_pipeline(graph, pipeline);
-    add_passes(compiled, passes);
+    add_passes(compiled, graph.name(), passes);
   }
   if (options.emit) {
     compiled.text = text_of(graphs);
@@ -321,7 +325,6 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
     for (const Graph& graph : graphs)
       target.add_final_nodes(graph, options, compiled.report, compiled.nodes);
   if (options.draw) add_pictures(graphs, target, options, compiled);
-  prove(compiled);
   compiled.report.compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return compiled;

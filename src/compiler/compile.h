@@ -27,7 +27,7 @@ struct BoundaryOrder {
 struct CompileOptions {
   std::string target = "xnnpack";
   std::string accelerator;  // the NPU that a TOSA program is for; empty for any
-  std::string profile;      // the file of measured costs; empty for the built-in ones
+  std::string profile;      // the name or file of measured costs; empty for any device
   /// Of what `disableable` lists.
   std::vector<std::string> disabled_passes;
   std::vector<BoundaryOrder> input_orders;
@@ -84,6 +84,8 @@ void write_program(const Compiled& compiled, ByteSink& sink);
 
 /// Names of the targets.
 std::vector<std::string> targets();
+/// The names of cost profiles that CompileOptions::profile takes, besides files.
+std::vector<std::string> profiles();
 /// How the names of a target's programs end: ".pte".
 std::string_view program_extension(const std::string& target);
 

@@ -19,6 +19,11 @@ std::string ledger(const Permutes& permutes) {
       permutes.final, permutes.bytes);
 }
 
+/// Whose costs were used.
+std::string costs_of(const Report& report) {
+  return report.profile.empty() ? "" : fmt::format(" by the costs of {}", report.profile);
+}
+
 std::string survivors(const Permutes& permutes) {
   std::string text;
   for (const Survivor& survivor : permutes.survivors)
@@ -60,19 +65,27 @@ bool is_about(const std::string& node, const std::string& value, const OriginRef
 }  // namespace
 
 std::string describe(const Certificate& certificate) {
+  const auto ms = [](const Cost& cost) { return static_cast<double>(cost.time_ps) / 1e9; };
+  const std::string proved =
+      certificate.optimal()
+          ? "no choice of loop orders takes less, or as much with fewer permutes"
+          : fmt::format("not proved optimal, at least {:.3f} ms are needed", ms(certificate.bound));
+  const std::string later =
+      certificate.covers_program()
+          ? ""
+          : fmt::format("; later passes make it {:.3f} ms and {} permute{}, which is not proved",
+                        ms(certificate.written), certificate.written.permutes,
+                        certificate.written.permutes == 1 ? "" : "s");
   return fmt::format(
-      "the moves cost {:.3f} ms, {:.3f} ms before; {} "
-      "({} orders of {} ops, {} regions, the largest of {} ops)",
-      static_cast<double>(certificate.cost.time_ps) / 1e9,
-      static_cast<double>(certificate.before.time_ps) / 1e9,
-      certificate.optimal() ? "no choice of loop orders costs less"
-                            : fmt::format("not proved optimal, at least {:.3f} ms are needed",
-                                          static_cast<double>(certificate.bound.time_ps) / 1e9),
-      certificate.candidates, certificate.ops, certificate.regions, certificate.largest_region);
+      "the moves take {:.3f} ms by the profile, {:.3f} ms before; {} "
+      "({} orders of {} ops, {} regions, the largest of {} ops){}",
+      ms(certificate.cost), ms(certificate.before), proved, certificate.candidates, certificate.ops,
+      certificate.regions, certificate.largest_region, later);
 }
 
 std::string explain_all(const Compiled& compiled) {
-  std::string text = fmt::format("{} for {}\n", compiled.report.model, compiled.report.target);
+  std::string text = fmt::format("{} for {}{}\n", compiled.report.model, compiled.report.target,
+                                 costs_of(compiled.report));
   text += ledger(compiled.report.permutes);
   for (const Certificate& certificate : compiled.certificates)
     text += fmt::format("certificate: {}\n", describe(certificate));

@@ -35,6 +35,7 @@ Root trace(Value* value) {
 
 class Candidates::Finder {
  public:
+  /// Knows the order of the source for every op, until `find` adds others.
   Finder(const Graph& graph, const TargetOrders& target, const PlacementLimits& limits)
       : graph_(graph), target_(target), limits_(limits) {
     problem_.nodes.reserve(graph_.node_count());
@@ -44,6 +45,9 @@ class Candidates::Finder {
       if (input.value) value_index(input.value);
     add_nodes();
     add_outputs();
+  }
+
+  void find() {
     for (size_t n = 0; n < problem_.nodes.size(); ++n) {
       offer_innermost(static_cast<int>(n));
       offer_slice_places(static_cast<int>(n));
@@ -474,11 +478,17 @@ class Candidates::Finder {
 
 Candidates::Candidates(const Graph& graph, const TargetOrders& target,
                        const PlacementLimits& limits)
-    : finder_(std::make_unique<Finder>(graph, target, limits)) {}
+    : finder_(std::make_unique<Finder>(graph, target, limits)) {
+  finder_->find();
+}
 Candidates::~Candidates() = default;
 
 const PlacementProblem& Candidates::problem() const { return finder_->problem(); }
 bool Candidates::complete(int node) { return finder_->complete(node); }
 PlacementProblem Candidates::take() { return finder_->take(); }
+
+PlacementProblem Candidates::source(const Graph& graph, const TargetOrders& target) {
+  return Finder(graph, target, {}).take();
+}
 
 }  // namespace layline

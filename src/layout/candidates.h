@@ -72,6 +72,8 @@ class Candidates {
   /// What is given must live as long.
   Candidates(const Graph& graph, const TargetOrders& target, const PlacementLimits& limits);
   ~Candidates();
+  /// The graph as it stands: every op in the order that it has, and in no other.
+  static PlacementProblem source(const Graph& graph, const TargetOrders& target);
 
   const PlacementProblem& problem() const;
   /// Adds all further orders of an op. False if they are too many, and then none is added.

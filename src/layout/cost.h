@@ -26,7 +26,7 @@ struct Cost {
     return {std::min(a.time_ps + b.time_ps, kForbiddenTime), a.permutes + b.permutes,
             a.views + b.views, a.reordered + b.reordered};
   }
-  /// Of a part of the sum.
+  /// Takes back a term that was added before.
   friend Cost operator-(Cost a, Cost b) {
     return {a.time_ps - b.time_ps, a.permutes - b.permutes, a.views - b.views,
             a.reordered - b.reordered};
@@ -92,7 +92,7 @@ struct MoveCosts {
 
   /// A size as a number; one beyond every tensor where it is not bounded.
   int64_t size(const Dim& dim) const;
-  /// Of two sizes, which is one as well.
+  /// The product of two sizes, saturated at the largest size.
   static int64_t product(int64_t a, int64_t b);
   bool operator==(const MoveCosts&) const = default;
 };

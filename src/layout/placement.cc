@@ -212,12 +212,18 @@ class Proof {
 
 Certificate Certificate::after(const Certificate& earlier) const {
   Certificate both = *this;
-  both.before = earlier.before;
+  both.before += earlier.before - earlier.cost;
   both.absorbed += earlier.absorbed;
   both.candidates = std::max(candidates, earlier.candidates);
   both.regions = std::max(regions, earlier.regions);
   both.largest_region = std::max(largest_region, earlier.largest_region);
   return both;
+}
+
+Cost standing_cost(const Graph& graph, const TargetOrders& target) {
+  const PlacementProblem problem = Candidates::source(graph, target);
+  const PlacementLimits limits;
+  return Solver(problem, target.moves, limits).total(std::vector<int>(problem.nodes.size(), 0));
 }
 
 Placement place(const Graph& graph, const TargetOrders& target, bool prove,

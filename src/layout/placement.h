@@ -15,17 +15,22 @@ namespace layline {
 struct Certificate {
   Cost cost;
   Cost bound;
-  Cost before;  // of the orders in the source
+  Cost before;   // what the moves would cost if placement had changed nothing
+  Cost written;  // what they cost when all later passes have run: nothing is proved of the rest
   size_t ops = 0;
   size_t candidates = 0;      // orders, over all ops
   size_t regions = 0;         // connected parts in which there is a choice
   size_t largest_region = 0;  // ops
   size_t absorbed = 0;        // relayouts that went into constant weights
-  /// The certificate of both placements, if this one came after `earlier` on the same graph: where
-  /// the first began, what both absorbed, and the larger search.
+  /// The certificate of both placements, if this one came after `earlier` on the same graph: what
+  /// both saved, what both absorbed, and the larger search. The graph may have changed in between,
+  /// so what the earlier one began with is no measure for this one.
   Certificate after(const Certificate& earlier) const;
-  /// In time and number of permutes; views and reordered ops only break ties.
-  bool optimal() const { return cost.time_ps == bound.time_ps && cost.permutes == bound.permutes; }
+  /// No choice of loop orders takes less time by the profile, or as much time with fewer permutes.
+  /// Views and reordered ops only break ties.
+  bool optimal() const { return cost.price() == bound.price(); }
+  /// Whether no later pass added or took away anything that moves data.
+  bool covers_program() const { return written.price() == cost.price(); }
 };
 
 struct Placement {
@@ -42,6 +47,9 @@ using StartAt = std::function<std::vector<int>(const PlacementProblem&)>;
 /// value by itself.
 Placement place(const Graph& graph, const TargetOrders& target, bool prove,
                 const PlacementLimits& limits = {}, const StartAt& start = {});
+
+/// What the moves of a graph cost as it stands.
+Cost standing_cost(const Graph& graph, const TargetOrders& target);
 
 /// Rewrites the graph so that every op runs in its chosen order, with relayouts where forms differ.
 /// Returns false, and leaves the graph as it is, if every op keeps the order of the source.

@@ -30,9 +30,21 @@ Text permutes_text(const Permutes& permutes) {
                        {"absorbed", json::number(permutes.absorbed)},
                        {"final", json::number(permutes.final)},
                        {"bytes", json::number(permutes.bytes)},
-                       {"lower_bound_bytes", json::number(permutes.lower_bound_bytes)},
-                       {"optimal", json::boolean(permutes.optimal)},
                        {"survivors", json::list_of(permutes.survivors, survivor_text)}});
+}
+
+Text price_text(const PlacementProof::Price& price) {
+  return json::object(
+      {{"ms", json::number(price.ms, 6)}, {"permutes", json::number(price.permutes)}});
+}
+
+Text placement_text(const PlacementProof& placement) {
+  return json::object({{"method", json::string(placement.method)},
+                       {"proved", json::boolean(placement.proved)},
+                       {"cost", price_text(placement.cost)},
+                       {"bound", price_text(placement.bound)},
+                       {"before", price_text(placement.before)},
+                       {"written", price_text(placement.written)}});
 }
 
 Text boundary_text(const BoundaryTensor& tensor) {
@@ -89,6 +101,7 @@ Members members_of(const Report& report) {
       {"delegates", json::number(report.delegates)},
       {"portable_ops", json::list_of(report.portable_ops, portable_op_text)},
       {"permutes", permutes_text(report.permutes)},
+      {"placements", json::list_of(report.placements, placement_text)},
       {"moves", json::object({{"slice", moves_text(report.slices)},
                               {"concat", moves_text(report.concats)},
                               {"copy", moves_text(report.copies)}})},
@@ -105,6 +118,7 @@ Members members_of(const Report& report) {
       {"backends", strings(report.backends)},
       {"methods", strings(report.methods)},
       {"passes", json::list_of(report.passes, pass_text)}};
+  if (!report.profile.empty()) members.emplace_back("profile", json::string(report.profile));
   if (!report.accelerator.empty())
     members.emplace_back("accelerator", json::string(report.accelerator));
   return members;

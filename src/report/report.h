@@ -29,9 +29,22 @@ struct Permutes {
   int64_t absorbed = 0;  // done at compile time, in constant weights
   int64_t final = 0;     // data-moving ops in the emitted program
   int64_t bytes = 0;     // moved by them
-  int64_t lower_bound_bytes = 0;
-  bool optimal = false;  // bytes == lower_bound_bytes
   std::vector<Survivor> survivors;
+};
+
+/// What moving data costs one method, by the profile, and what is proved of that. Costs are in the
+/// order of their weight: time, and at equal time the number of permutes.
+struct PlacementProof {
+  struct Price {
+    double ms = 0;
+    int64_t permutes = 0;
+  };
+  std::string method;
+  bool proved = false;  // `cost` is `bound`
+  Price cost;           // after the last placement
+  Price bound;          // no choice of loop orders costs less
+  Price before;         // `cost`, and what all placements saved
+  Price written;        // in the program: passes after the last placement may move data, too
 };
 
 struct Moves {
@@ -85,6 +98,7 @@ struct Report {
   std::string version;
   std::string model;
   std::string target;
+  std::string profile;                // what costs are by; empty if nothing was measured
   std::string accelerator;            // empty if none was asked for
   std::vector<CannotRun> cannot_run;  // nothing in a program that was written
   double compile_ms = 0;
@@ -92,6 +106,7 @@ struct Report {
   int64_t delegates = 0;
   std::vector<PortableOp> portable_ops;
   Permutes permutes;
+  std::vector<PlacementProof> placements;  // one for each method that was placed
   std::vector<BoundaryTensor> inputs, outputs;
   std::vector<DynamicSize> symbols;
   std::vector<StateTensor> states;

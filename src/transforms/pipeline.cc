@@ -13,19 +13,15 @@
 namespace layline {
 namespace {
 
+// In the order in which they first run, which the schedule below must keep to.
 constexpr std::array kPasses = {
-    Pass{"dead_code", "removes what no output depends on", dead_code},
     Pass{"fold_constants", "computes what depends on constants only", fold_constants},
+    Pass{"recognise_gelu", "finds gelu in its written-out forms", recognise_gelu},
+    Pass{"dead_code", "removes what no output depends on", dead_code},
     Pass{"simplify", "drops what does nothing", simplify},
     Pass{"merge_duplicates", "computes once what is computed twice", merge_duplicates},
     Pass{"fold_relayouts", "composes and cancels relayouts", fold_relayouts},
-    Pass{"merge_linears", "makes one product of several on one value", merge_linears},
-    Pass{"place_layouts", "gives every op the order that moves the least data", place_layouts,
-         false, true},
-    Pass{"recognise_gelu", "finds gelu in its written-out forms", recognise_gelu},
     Pass{"recognise_hardswish", "finds hardswish in its written-out forms", recognise_hardswish},
-    Pass{"quantise_dynamically", "lets contractions quantise what they read", quantise_dynamically,
-         true},
     Pass{"type_quantised", "runs ops on quantised numbers where the model says so", type_quantised},
     Pass{"fold_affine", "folds batch norms into weights", fold_affine},
     Pass{"fold_branches", "makes one convolution of parallel ones that are added", fold_branches},
@@ -33,6 +29,11 @@ constexpr std::array kPasses = {
          recognise_attention},
     Pass{"fold_repeats", "multiplies by a repeated matrix once", fold_repeats},
     Pass{"fold_scale", "multiplies numbers into the weights that they scale", fold_scale},
+    Pass{"quantise_dynamically", "lets contractions quantise what they read", quantise_dynamically,
+         true},
+    Pass{"merge_linears", "makes one product of several on one value", merge_linears},
+    Pass{"place_layouts", "gives every op the order that moves the least data", place_layouts,
+         false, true},
     Pass{"fuse_pad", "lets convolutions and pools pad", fuse_pad},
     Pass{"legalise", "rewrites what the target cannot run as it stands", legalise},
     Pass{"slice_quantised", "cuts integers before they are dequantised", slice_quantised},
@@ -77,6 +78,18 @@ constexpr Group kSchedule[] = {kRecognise, kFold,     kDynamic, kFold,     kMerg
                                kPlace,     kFold,     kFusePad, kLegalise, kFold,  kPlace,
                                kFold,      kLegalise, kFold,    kFuse,     kConvs, kLegalise};
 
+/// Whether every pass first runs right after those that are listed before it have.
+constexpr bool runs_in_the_order_listed() {
+  size_t begun = 0;
+  for (const Group group : kSchedule)
+    for (const size_t pass : group) {
+      if (pass > begun) return false;
+      if (pass == begun) ++begun;
+    }
+  return begun == kPasses.size();
+}
+static_assert(runs_in_the_order_listed(), "kPasses lists passes in the order of their first run");
+
 // Rounds are few in practice; the limit is for graphs that are simplified one op a round.
 constexpr int kMostRounds = 16;
 
@@ -105,6 +118,8 @@ class Run {
 
   PipelineReport run() {
     for (size_t i = 0; i < std::size(kSchedule); ++i) run_group(kSchedule[i], i);
+    if (report_.certificate)
+      report_.certificate->written = standing_cost(graph_, options_.target.orders_for(graph_));
     return std::move(report_);
   }
 

@@ -18,8 +18,7 @@ bool moves_weights(const Node& node, const LoopOrder& order) {
 }  // namespace
 
 bool place_layouts(Graph& graph, PassContext& context) {
-  TargetOrders target = context.target().orders;
-  for (const Symbol& symbol : graph.symbols()) target.moves.symbol_sizes.push_back(symbol.max);
+  const TargetOrders target = context.target().orders_for(graph);
   Placement placement = place(graph, target, context.last_time());
   const PlacementProblem& problem = placement.problem;
   for (size_t n = 0; n < problem.nodes.size(); ++n) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "ir/graph.h"
 #include "layout/candidates.h"
@@ -14,12 +15,20 @@ class PassContext;
 struct TargetRules {
   TargetOrders orders;
   ProductCosts products = {};
+  std::string profile = {};  // the name of what costs were measured on; empty if nothing was
   /// Whether contractions have kernels that quantise what they read, each row or image with a scale
   /// of its own.
   bool quantises_dynamically = true;
   /// Rewrites what the target's kernels cannot run as it stands; returns whether it changed the
   /// graph. Null for a target that takes every op.
   std::function<bool(Graph& graph, PassContext& context)> legalise;
+
+  /// The orders for one graph: its dynamic sizes cost what they do at their upper bounds.
+  TargetOrders orders_for(const Graph& graph) const {
+    TargetOrders result = orders;
+    for (const Symbol& symbol : graph.symbols()) result.moves.symbol_sizes.push_back(symbol.max);
+    return result;
+  }
 };
 
 }  // namespace layline

@@ -45,7 +45,7 @@ class Tune : public testing::Test {
 TEST_F(Tune, WritesAProfileThatCompileTakes) {
   ASSERT_EQ(layline("tune -o device.json --iterations 5"), 0) << contents("err");
   EXPECT_NE(contents("out").find("channel shuffle"), std::string::npos);
-  const xnnpack::Profile profile = xnnpack::load_profile(file("device.json"));
+  const xnnpack::Profile profile = xnnpack::find_profile(file("device.json"));
   EXPECT_EQ(profile.name, "device");
   EXPECT_FALSE(profile.moves.slice.points.empty());
   EXPECT_EQ(layline(fmt::format("compile '{}/shuffle_net.pt2' --profile device.json -o net.pte",
@@ -61,6 +61,9 @@ TEST_F(Tune, ABadProfileIsRefused) {
   EXPECT_NE(contents("err").find("bad.json: a cost profile of version 7"), std::string::npos)
       << contents("err");
   EXPECT_EQ(layline("compile " + model + " --profile none.json -o net.pte"), 1);
+  EXPECT_NE(contents("err").find("there is no profile `none.json`; give one of any-device"),
+            std::string::npos)
+      << contents("err");
   EXPECT_FALSE(fs::exists(file("net.pte")));
 }
 

@@ -154,7 +154,7 @@ def test_options_are_those_of_the_command(data):
 def test_explains(data):
     program = layline.compile(data / "mobile_block.pt2")
     text = program.explain()
-    assert "no choice of loop orders costs less" in text
+    assert "no choice of loop orders takes less" in text
     survivor = program.report.permutes.survivors[0]
     assert survivor.forced_by[1] in text
     node = survivor.forced_by[1].split(" ")[0]

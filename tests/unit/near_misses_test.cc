@@ -27,8 +27,7 @@ const std::filesystem::path kFolder = LAYLINE_TEST_DATA "/../near_misses";
 TargetRules rules_of(const std::string& target) {
   if (target == "xnnpack") return xnnpack::rules();
   if (target == "xnnpack avx2")  // on which windows are slow
-    return xnnpack::rules(
-        xnnpack::load_profile(LAYLINE_TEST_DATA "/../../profiles/epyc-avx2.json"));
+    return xnnpack::rules(xnnpack::find_profile("epyc-avx2"));
   if (target == "tosa") return tosa::rules();
   EXPECT_EQ(target, "");
   return {};

@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "base/error.h"
+#include "compiler/compile.h"
 #include "targets/xnnpack/rules.h"
+#include "transforms/pipeline.h"
 
 namespace layline::xnnpack {
 namespace {
@@ -54,6 +59,67 @@ TEST(Profile, TheDefaultIsValidAndWhatRulesUse) {
   EXPECT_EQ(default_profile().moves, rules().orders.moves);
   EXPECT_EQ(default_profile().products, rules().products);
   EXPECT_FALSE(default_profile().name.empty());
+}
+
+TEST(Profile, NamesAreThoseThatAreBuiltIn) {
+  EXPECT_EQ(profile_names(),
+            (std::vector<std::string_view>{"any-device", "epyc-avx2", "epyc-avx512", "host"}));
+  for (const char* name : {"any-device", "epyc-avx2", "epyc-avx512"})
+    EXPECT_EQ(find_profile(name).name, name) << "the name of the file";
+  EXPECT_EQ(default_profile().name, "any-device");
+}
+
+TEST(Profile, ANameThatNobodyKnowsListsThem) {
+  try {
+    find_profile("cortex-a76");
+    FAIL() << "there is no such profile";
+  } catch (const UserError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "there is no profile `cortex-a76`; give one of any-device, epyc-avx2, epyc-avx512, "
+        "host, or a file that `layline tune` wrote");
+  }
+}
+
+/// The machine that compiles has one of the measured profiles, or it is told how to measure.
+TEST(Profile, TheHostHasOneOrIsToldHowToMeasure) {
+  try {
+    const std::string name = find_profile("host").name;
+    EXPECT_TRUE(name == "epyc-avx2" || name == "epyc-avx512") << name;
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string_view(error.what()).find("`layline tune -o FILE` measures one"),
+              std::string_view::npos);
+  }
+}
+
+/// What a device would pay for the moves of a graph that was placed by some rules.
+Cost paid_on(const TargetRules& device, const std::filesystem::path& model,
+             const TargetRules& rules) {
+  Cost cost;
+  for (Graph& graph : load_model(model, {}).methods) {
+    run_pipeline(graph, {.target = rules});
+    cost += standing_cost(graph, device.orders_for(graph));
+  }
+  return cost;
+}
+
+/// Without a device, no convolution is remade, and layouts are nearly those that each device that
+/// was measured would choose for itself: a twentieth of the time may be lost.
+TEST(Profile, TheDefaultChoosesNearlyWhatEveryDeviceWould) {
+  EXPECT_EQ(default_profile().products, ProductCosts{});
+  size_t models = 0;
+  for (const char* name : {"epyc-avx2", "epyc-avx512"}) {
+    TargetRules device = rules(find_profile(name));
+    device.products = {};
+    for (const auto& entry : std::filesystem::directory_iterator(LAYLINE_TEST_DATA)) {
+      if (entry.path().extension() != ".pt2") continue;
+      const int64_t by_default = paid_on(device, entry.path(), rules()).time_ps;
+      const int64_t by_device = paid_on(device, entry.path(), device).time_ps;
+      EXPECT_LE(by_default, by_device + by_device / 20) << entry.path() << " on " << name;
+      ++models;
+    }
+  }
+  EXPECT_GT(models, 800U);
 }
 
 TEST(Profile, ErrorsSayWhereAndWhat) {

@@ -37,8 +37,9 @@ Report sample() {
   report.ops = 7;
   report.delegates = 1;
   report.portable_ops = {{"argmax", 2, "XNNPACK has no such kernel"}};
-  report.permutes = {2,  3,  1,    1,
-                     96, 96, true, {{"permute_3", "[1,2,3,4]", 96, {"conv", "output"}}}};
+  report.permutes = {2, 3, 1, 1, 96, {{"permute_3", "[1,2,3,4]", 96, {"conv", "output"}}}};
+  report.placements = {{"forward", true, {0.25, 2}, {0.25, 2}, {1.5, 7}, {0.5, 3}}};
+  report.profile = "epyc-avx2";
   report.inputs = {{"x", "f32", {8, 3, 32}, {0, 2, 1}, "forward", {"s1", "3", "2*s2"}}};
   report.symbols = {{"forward", "s1", "batch", "", 1, 8}, {"forward", "s2", "", "s1+8", 9, 16}};
   report.outputs = {{"y", "i64", {}, {}, "forward", {}}};
@@ -59,13 +60,15 @@ Report sample() {
 TEST_F(ReportTest, HasTheKeysOfTheContract) {
   const element report = parse(to_json(sample()));
   EXPECT_EQ(keys(report), (std::vector<std::string>{
-                              "version", "model", "target", "compile_ms", "ops", "delegates",
-                              "portable_ops", "permutes", "moves", "inputs", "outputs", "symbols",
-                              "states", "memory", "kernels", "backends", "methods", "passes"}));
+                              "version",   "model",        "target",   "compile_ms", "ops",
+                              "delegates", "portable_ops", "permutes", "placements", "moves",
+                              "inputs",    "outputs",      "symbols",  "states",     "memory",
+                              "kernels",   "backends",     "methods",  "passes",     "profile"}));
   EXPECT_EQ(keys(report["portable_ops"].at(0)), (std::vector<std::string>{"op", "count", "why"}));
-  EXPECT_EQ(keys(report["permutes"]),
-            (std::vector<std::string>{"source", "implied", "absorbed", "final", "bytes",
-                                      "lower_bound_bytes", "optimal", "survivors"}));
+  EXPECT_EQ(keys(report["permutes"]), (std::vector<std::string>{"source", "implied", "absorbed",
+                                                                "final", "bytes", "survivors"}));
+  EXPECT_EQ(keys(report["placements"].at(0)),
+            (std::vector<std::string>{"method", "proved", "cost", "bound", "before", "written"}));
   EXPECT_EQ(keys(report["permutes"]["survivors"].at(0)),
             (std::vector<std::string>{"node", "shape", "bytes", "forced_by"}));
   EXPECT_EQ(keys(report["inputs"].at(0)),
@@ -91,7 +94,11 @@ TEST_F(ReportTest, KeepsItsValues) {
   EXPECT_EQ(int64_t(report["ops"]), 7);
   EXPECT_EQ(int64_t(report["portable_ops"].at(0)["count"]), 2);
   EXPECT_EQ(int64_t(report["permutes"]["implied"]), 3);
-  EXPECT_TRUE(bool(report["permutes"]["optimal"]));
+  EXPECT_TRUE(bool(report["placements"].at(0)["proved"]));
+  EXPECT_EQ(double(report["placements"].at(0)["bound"]["ms"]), 0.25);
+  EXPECT_EQ(int64_t(report["placements"].at(0)["before"]["permutes"]), 7);
+  EXPECT_EQ(double(report["placements"].at(0)["written"]["ms"]), 0.5);
+  EXPECT_EQ(std::string_view(report["profile"]), "epyc-avx2");
   EXPECT_EQ(std::string_view(report["permutes"]["survivors"].at(0)["forced_by"].at(1)), "output");
   EXPECT_EQ(int64_t(report["moves"]["slice"]["bytes"]), 10);
   EXPECT_EQ(int64_t(report["moves"]["concat"]["count"]), 2);

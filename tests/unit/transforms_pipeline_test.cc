@@ -169,7 +169,10 @@ TEST(Pipeline, RandomGraphsMeanTheSame) {
     if (seed % 2 == 0) options.target = xnnpack::rules();
     options.validate = true;
     try {
-      run_pipeline(random.graph(), options);
+      const auto certificate = run_pipeline(random.graph(), options).certificate.value();
+      EXPECT_LE(certificate.cost.price(), certificate.before.price()) << "seed " << seed;
+      EXPECT_EQ(certificate.written,
+                standing_cost(random.graph(), options.target.orders_for(random.graph())));
     } catch (const std::exception& error) {
       FAIL() << "seed " << seed << ": " << error.what() << "\n" << text;
     }

@@ -1,11 +1,16 @@
 #include "targets/xnnpack/profile.h"
 
+#include <fmt/ranges.h>
 #include <simdjson.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "report/json_text.h"
-#include "targets/xnnpack/default_profile.h"
+#include "targets/xnnpack/built_in_profiles.h"
 
 namespace layline::xnnpack {
 namespace {
@@ -77,6 +82,23 @@ class ProfileReader {
   dom::element root_;
 };
 
+constexpr std::string_view kHost = "host";
+
+/// The name of the profile for the instructions that XNNPACK would use on this machine.
+std::string_view host_profile() {
+#if defined(__x86_64__)
+  // What its AVX-512 kernels ask for: those of Skylake's servers.
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
+    return "epyc-avx512";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "epyc-avx2";
+#endif
+  throw UserError(
+      "--profile host: no profile was measured on a machine like this one; "
+      "`layline tune -o FILE` measures one, and `--profile FILE` uses it");
+}
+
 json::Text runs_json(const RunCosts& runs) {
   return json::list_of(runs.points, [](const RunCosts::Point& point) {
     return json::list({json::number(point.bytes), json::number(point.ps)});
@@ -120,12 +142,6 @@ Profile parse_profile(std::string_view json, std::string_view file) {
   return profile;
 }
 
-Profile load_profile(const std::string& path) {
-  const auto file = MappedFile::open(path);
-  return parse_profile({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()},
-                       path);
-}
-
 std::string to_json(const Profile& profile) {
   const MoveCosts& moves = profile.moves;
   return json::object({{"version", json::number(kVersion)},
@@ -153,8 +169,27 @@ std::string to_json(const Profile& profile) {
 }
 
 const Profile& default_profile() {
-  static const Profile kProfile = parse_profile(kDefaultProfile, "the default profile");
+  static const Profile kProfile = find_profile(std::string(kDefaultProfile));
   return kProfile;
+}
+
+std::vector<std::string_view> profile_names() {
+  std::vector<std::string_view> names;
+  for (const BuiltInProfile& profile : kBuiltInProfiles) names.push_back(profile.name);
+  names.push_back(kHost);
+  return names;
+}
+
+Profile find_profile(const std::string& name_or_file) {
+  const std::string_view name = name_or_file == kHost ? host_profile() : name_or_file;
+  const auto* built_in = std::ranges::find(kBuiltInProfiles, name, &BuiltInProfile::name);
+  if (built_in != std::end(kBuiltInProfiles)) return parse_profile(built_in->json, name);
+  if (!std::filesystem::exists(name_or_file))
+    throw UserError("there is no profile `{}`; give one of {}, or a file that `layline tune` wrote",
+                    name_or_file, fmt::join(profile_names(), ", "));
+  const auto file = MappedFile::open(name_or_file);
+  return parse_profile({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()},
+                       name_or_file);
 }
 
 }  // namespace layline::xnnpack

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "layout/cost.h"
 #include "transforms/product_costs.h"
@@ -20,11 +21,17 @@ struct Profile {
 
 /// Throws UserError, beginning with `file`, for text that is no profile.
 Profile parse_profile(std::string_view json, std::string_view file);
-Profile load_profile(const std::string& path);
 /// parse_profile reads it back.
 std::string to_json(const Profile& profile);
 
-/// The one that is built in: LAYLINE_DEFAULT_PROFILE in CMake.
+/// The profile for programs whose device nobody named: LAYLINE_DEFAULT_PROFILE in CMake.
 const Profile& default_profile();
+
+/// The names that `find_profile` knows: those that are built in (profiles/), and "host".
+std::vector<std::string_view> profile_names();
+
+/// The profile of this name, or that of a file. "host" is the one that was measured on a machine
+/// with the instructions of this one; throws UserError where none was.
+Profile find_profile(const std::string& name_or_file);
 
 }  // namespace layline::xnnpack

@@ -93,6 +93,7 @@ TargetRules rules(const Profile& profile) {
   TargetRules rules = {
       .orders = {.moves = profile.moves, .most_axes = kMostAxes, .node_cost = node_cost},
       .products = profile.products,
+      .profile = profile.name,
       .legalise = [](Graph& graph, PassContext&) { return xnnpack::legalise(graph); }};
   rules.orders.moves.most_factors = kMostAxes;
   return rules;
