@@ -2,8 +2,8 @@
 // not.
 //
 // tests/near_misses/PASS.near holds, for one pass of the pipeline, graphs in text form. A line
-// `// TARGET: xnnpack` before a graph gives the pass that target's rules, and one of `xnnpack avx2`
-// with the costs of another machine; without it the target takes every op. The lines after a graph
+// `// TARGET: xnnpack` before a graph gives the pass that target's rules, one of `xnnpack avx512`
+// with the costs of that machine; without it the target takes every op. The lines after a graph
 // are its cases:
 //
 //   // MISS: the conv is padded behind       the pass must leave the graph as it is
