@@ -365,8 +365,7 @@ class Candidates::Finder {
     for (size_t n = 0; n < problem_.nodes.size(); ++n) {
       const PlacedNode& placed = problem_.nodes[n];
       const size_t known = placed.orders.size();
-      if (known == 1 || !placed.node || info(placed.node->op()).op_class != OpClass::contraction)
-        continue;
+      if (!placed.node || info(placed.node->op()).op_class != OpClass::contraction) continue;
       for (size_t k = 1; k < known; ++k) join(static_cast<int>(n), k);
     }
     joining_ = false;

@@ -257,7 +257,7 @@ class Elimination {
       }
       if (placed) continue;
       groups.push_back({f});
-      scopes.push_back(joined({variable}, tables_[static_cast<size_t>(f)]->scope));
+      scopes.push_back(tables_[static_cast<size_t>(f)]->scope);
     }
     for (size_t g = 0; g < groups.size(); ++g) minimise_out(variable, groups[g], scopes[g]);
     neighbours_[v].clear();

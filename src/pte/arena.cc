@@ -42,17 +42,16 @@ MemoryPlan plan_arena(Method& method, std::span<const Alias> aliases) {
     }
     lives[*buffer].last_use = step;
   };
-  int32_t step = 0;
-  for (ValueId id : method.inputs) use(id, step);
-  for (const Instruction& instruction : method.instructions) {
-    for (ValueId id : arguments(instruction)) {
+  for (ValueId id : method.inputs) use(id, 0);
+  const auto steps = static_cast<int32_t>(method.instructions.size());
+  for (int32_t step = 0; step < steps; ++step) {
+    for (ValueId id : arguments(method.instructions[static_cast<size_t>(step)])) {
       use(id, step);
       if (const auto* list = std::get_if<TensorList>(&method.values[static_cast<size_t>(id)]))
         for (ValueId tensor : list->tensors) use(tensor, step);
     }
-    ++step;
   }
-  for (ValueId id : method.outputs) use(id, step);
+  for (ValueId id : method.outputs) use(id, steps);
 
   MemoryPlan plan = plan_memory(lives);
   for (size_t id = 0; id < method.values.size(); ++id) {
@@ -60,7 +59,7 @@ MemoryPlan plan_arena(Method& method, std::span<const Alias> aliases) {
     if (TensorDesc* tensor = planned(static_cast<ValueId>(id)); tensor && buffer)
       std::get<PlannedData>(tensor->storage).offset = plan.offsets[*buffer];
   }
-  if (plan.arena_bytes > 0) method.arena_bytes = {plan.arena_bytes};
+  if (plan.arena_bytes != 0) method.arena_bytes = {plan.arena_bytes};
   return plan;
 }
 

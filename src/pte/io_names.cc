@@ -23,11 +23,15 @@ bool is_unsafe_byte(char c) {
          std::string_view("/\\:*?\"<>|").find(c) != std::string::npos;
 }
 
-/// Cuts `name` to at most `limit` bytes without breaking a UTF-8 sequence.
+/// Cuts `name`, which is UTF-8, to at most `limit` bytes, character by character.
 void truncate_utf8(std::string& name, size_t limit) {
-  if (name.size() <= limit) return;
-  while (limit > 0 && (static_cast<unsigned char>(name[limit]) & 0xc0) == 0x80) --limit;
-  name.resize(limit);
+  while (name.size() > limit) {
+    const auto is_continued = [&] {
+      return (static_cast<unsigned char>(name.back()) & 0xc0) == 0x80;
+    };
+    while (is_continued()) name.pop_back();
+    name.pop_back();
+  }
 }
 
 std::string nearest_safe_name(std::string name) {
@@ -90,18 +94,20 @@ void append_dynamic_sizes(std::string& out, const MethodIoNames& method) {
                   what);
 }
 
+template <typename T, typename Element>
+T read(const Element& element, std::string_view what) {
+  T value{};
+  if (element.template get<T>().get(value) != simdjson::SUCCESS) fail(what);
+  return value;
+}
+
 std::vector<std::string> read_list(simdjson::dom::element method, std::string_view key) {
-  simdjson::dom::array list;
-  if (method[key].get_array().get(list) != simdjson::SUCCESS) {
-    fail(fmt::format("`{}` is not a list", key));
-  }
+  const std::string not_a_list = fmt::format("`{}` is not a list", key);
+  const std::string not_a_string = fmt::format("`{}` holds something that is not a string", key);
   std::vector<std::string> names;
   std::unordered_set<std::string_view> seen;
-  for (const simdjson::dom::element item : list) {
-    std::string_view name;
-    if (item.get_string().get(name) != simdjson::SUCCESS) {
-      fail(fmt::format("`{}` holds something that is not a string", key));
-    }
+  for (const auto item : read<simdjson::dom::array>(method[key], not_a_list)) {
+    const auto name = read<std::string_view>(item, not_a_string);
     if (!is_safe_io_name(name)) fail(fmt::format("`{}` holds a name unsafe as a file name", key));
     if (!seen.insert(name).second) fail(fmt::format("`{}` holds `{}` twice", key, name));
     names.emplace_back(name);
@@ -109,34 +115,21 @@ std::vector<std::string> read_list(simdjson::dom::element method, std::string_vi
   return names;
 }
 
-template <typename T>
-T read_member(simdjson::dom::element object, std::string_view key) {
-  T value{};
-  if (object[key].get<T>().get(value) != simdjson::SUCCESS)
-    fail(fmt::format("a symbol has no `{}`", key));
-  return value;
-}
-
 void read_dynamic_sizes(simdjson::dom::element element, MethodIoNames& method) {
-  simdjson::dom::array symbols, shapes;
+  using simdjson::dom::array;
+  array symbols;
   if (element["symbols"].get_array().get(symbols) != simdjson::SUCCESS) return;
   if (symbols.size() == 0) fail("`symbols` is empty");
-  for (const simdjson::dom::element symbol : symbols)
-    method.symbols.push_back({std::string(read_member<std::string_view>(symbol, "name")),
-                              read_member<int64_t>(symbol, "min"),
-                              read_member<int64_t>(symbol, "max"),
-                              std::string(read_member<std::string_view>(symbol, "formula"))});
-  if (element["input_shapes"].get_array().get(shapes) != simdjson::SUCCESS)
-    fail("no `input_shapes`");
-  for (const simdjson::dom::element shape : shapes) {
-    simdjson::dom::array dims;
-    if (shape.get_array().get(dims) != simdjson::SUCCESS) fail("a shape is not a list");
+  for (const auto symbol : symbols)
+    method.symbols.push_back(
+        {std::string(read<std::string_view>(symbol["name"], "a symbol has no `name`")),
+         read<int64_t>(symbol["min"], "a symbol has no `min`"),
+         read<int64_t>(symbol["max"], "a symbol has no `max`"),
+         std::string(read<std::string_view>(symbol["formula"], "a symbol has no `formula`"))});
+  for (const auto shape : read<array>(element["input_shapes"], "no `input_shapes`")) {
     std::vector<std::string>& sizes = method.input_shapes.emplace_back();
-    for (const simdjson::dom::element dim : dims) {
-      std::string_view size;
-      if (dim.get_string().get(size) != simdjson::SUCCESS) fail("a size is not a string");
-      sizes.emplace_back(size);
-    }
+    for (const auto dim : read<array>(shape, "a shape is not a list"))
+      sizes.emplace_back(read<std::string_view>(dim, "a size is not a string"));
   }
   if (method.input_shapes.size() != method.inputs.size()) fail("not one shape for each input");
 }
@@ -196,16 +189,14 @@ std::vector<MethodIoNames> read_io_names(std::string_view json) {
   if (parser.parse(json.data(), json.size()).get(document) != simdjson::SUCCESS) {
     fail("not a JSON document");
   }
-  int64_t version = 0;
-  if (document["version"].get_int64().get(version) != simdjson::SUCCESS) fail("no version");
+  const auto version = read<int64_t>(document["version"], "no version");
   if (version != kVersion) {
     throw UserError("the program's `{}` data has version {}, this layline reads version {}",
                     kIoNamesKey, version, kVersion);
   }
-  simdjson::dom::object methods;
-  if (document["methods"].get_object().get(methods) != simdjson::SUCCESS) fail("no methods");
   std::vector<MethodIoNames> result;
-  for (const auto& [name, method] : methods) {
+  for (const auto& [name, method] :
+       read<simdjson::dom::object>(document["methods"], "no methods")) {
     result.push_back(
         {std::string(name), read_list(method, "inputs"), read_list(method, "outputs")});
     read_dynamic_sizes(method, result.back());

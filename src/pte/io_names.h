@@ -26,7 +26,7 @@ inline constexpr std::string_view kIoNamesKey = "layline.io";
 /// before it. They are numbered from 1: s1, s2...
 struct RecordedSymbol {
   std::string name;
-  int64_t min = 0, max = 0;
+  int64_t min, max;
   std::string formula;
 
   bool operator==(const RecordedSymbol&) const = default;

@@ -8,37 +8,40 @@
 #include <set>
 #include <utility>
 
+#include "base/checked.h"
 #include "base/error.h"
 
 namespace layline::pte {
 namespace {
 
 uint64_t align_up(uint64_t bytes) {
-  uint64_t rounded = 0;
-  LAYLINE_ASSERT(!__builtin_add_overflow(bytes, kBufferAlignment - 1, &rounded),
-                 "a buffer of 2^64 bytes");
-  return rounded / kBufferAlignment * kBufferAlignment;
+  const auto rounded = checked_align(bytes, kBufferAlignment);
+  LAYLINE_ASSERT(rounded, "a buffer of 2^64 bytes");
+  return *rounded;
 }
 
-uint64_t checked_sum(uint64_t a, uint64_t b) {
-  uint64_t sum = 0;
-  LAYLINE_ASSERT(!__builtin_add_overflow(a, b, &sum), "an arena of 2^64 bytes");
-  return sum;
+void add_to(uint64_t& total, uint64_t bytes) {
+  LAYLINE_ASSERT(!__builtin_add_overflow(total, bytes, &total), "an arena of 2^64 bytes");
 }
 
 using Lives = std::vector<BufferLife>;
-using Before = bool (*)(const BufferLife& a, const BufferLife& b);
+/// What an order of buffers goes by: the lesser first.
+using Key = std::pair<long double, long double>;
+using KeyOf = Key (*)(const BufferLife& buffer);
 
-bool is_born_first(const BufferLife& a, const BufferLife& b) {
-  return a.first_use != b.first_use ? a.first_use < b.first_use : a.bytes > b.bytes;
+long double size(const BufferLife& buffer) { return static_cast<long double>(buffer.bytes); }
+long double birth(const BufferLife& buffer) { return buffer.first_use; }
+long double duration(const BufferLife& buffer) {
+  return static_cast<long double>(buffer.last_use) - birth(buffer) + 1;
 }
 
+Key by_birth(const BufferLife& buffer) { return {birth(buffer), -size(buffer)}; }
+
 /// Ties are broken by index, so that a plan depends on nothing else.
-std::vector<size_t> sorted(const Lives& buffers, Before before) {
+std::vector<size_t> sorted(const Lives& buffers, KeyOf key) {
   std::vector<size_t> order(buffers.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return before(buffers[a], buffers[b]); });
+  std::ranges::stable_sort(order, {}, [&](size_t index) { return key(buffers[index]); });
   return order;
 }
 
@@ -50,7 +53,7 @@ std::optional<Neighbours> neighbours_in_time(const Lives& buffers) {
   Neighbours neighbours(buffers.size());
   std::vector<size_t> alive;
   size_t pairs = 0;
-  for (size_t born : sorted(buffers, is_born_first)) {
+  for (size_t born : sorted(buffers, by_birth)) {
     std::erase_if(alive,
                   [&](size_t old) { return buffers[old].last_use < buffers[born].first_use; });
     if ((pairs += alive.size()) > kMostPairs) return std::nullopt;
@@ -70,68 +73,65 @@ uint64_t most_alive(const Lives& buffers) {
   };
   std::map<int64_t, Change> changes;
   for (const BufferLife& buffer : buffers) {
-    Change& birth = changes[buffer.first_use];
-    birth.born = checked_sum(birth.born, align_up(buffer.bytes));
+    add_to(changes[buffer.first_use].born, align_up(buffer.bytes));
     changes[int64_t{buffer.last_use} + 1].died += align_up(buffer.bytes);
   }
   uint64_t alive = 0, most = 0;
   for (const auto& [step, change] : changes) {
-    alive = checked_sum(alive - change.died, change.born);
+    alive -= change.died;
+    add_to(alive, change.born);
     most = std::max(most, alive);
   }
   return most;
 }
 
-int64_t duration(const BufferLife& buffer) {
-  return int64_t{buffer.last_use} - buffer.first_use + 1;
-}
-
 /// Orders in which buffers can be placed, beside that of their births. No one of them is always
 /// best: large ones first leaves gaps that small ones fill, but a small buffer that lives long may
 /// then sit in the way; by time, a chain of layers goes up and down without a gap.
-constexpr Before kOrders[] = {
-    [](const BufferLife& a, const BufferLife& b) {
-      return a.bytes != b.bytes ? a.bytes > b.bytes : a.first_use < b.first_use;
+constexpr KeyOf kOrders[] = {
+    [](const BufferLife& buffer) -> Key {
+      return {-size(buffer), birth(buffer)};
     },
-    [](const BufferLife& a, const BufferLife& b) {
-      const auto area = [](const BufferLife& c) {
-        return static_cast<long double>(c.bytes) * static_cast<long double>(duration(c));
-      };
-      return area(a) != area(b) ? area(a) > area(b) : a.first_use < b.first_use;
+    [](const BufferLife& buffer) -> Key {
+      return {-size(buffer) * duration(buffer), birth(buffer)};
     },
-    [](const BufferLife& a, const BufferLife& b) {
-      return duration(a) != duration(b) ? duration(a) > duration(b) : a.bytes > b.bytes;
+    [](const BufferLife& buffer) -> Key {
+      return {-duration(buffer), -size(buffer)};
     },
 };
 
+void place(MemoryPlan& plan, size_t index, uint64_t offset, uint64_t bytes) {
+  plan.offsets[index] = offset;
+  add_to(offset, bytes);
+  plan.arena_bytes = std::max(plan.arena_bytes, offset);
+}
+
 /// Places buffers one after the other, each in the tightest gap that fits between those alive with
 /// it, lowest first.
-MemoryPlan place_in_order(const Lives& buffers, Before before, const Neighbours& neighbours) {
+MemoryPlan place_in_order(const Lives& buffers, KeyOf key, const Neighbours& neighbours) {
   MemoryPlan plan;
   plan.offsets.resize(buffers.size());
   std::vector<bool> placed(buffers.size());
-  for (size_t index : sorted(buffers, before)) {
+  for (size_t index : sorted(buffers, key)) {
     const uint64_t bytes = align_up(buffers[index].bytes);
     if (bytes == 0) continue;
     std::vector<size_t> others;
     for (size_t other : neighbours[index])
       if (placed[other]) others.push_back(other);
-    std::sort(others.begin(), others.end(),
-              [&](size_t a, size_t b) { return plan.offsets[a] < plan.offsets[b]; });
+    std::ranges::sort(others, {}, [&](size_t other) { return plan.offsets[other]; });
 
     uint64_t end = 0;  // of the space that is taken so far, walking up
     std::optional<uint64_t> best_offset;
-    uint64_t best_gap = 0;
+    uint64_t best_gap = std::numeric_limits<uint64_t>::max();
     for (size_t other : others) {
-      const uint64_t gap = plan.offsets[other] > end ? plan.offsets[other] - end : 0;
-      if (gap >= bytes && (!best_offset || gap < best_gap)) {
+      const uint64_t start = plan.offsets[other], gap = std::max(start, end) - end;
+      if (gap >= bytes && gap < best_gap) {
         best_offset = end;
         best_gap = gap;
       }
-      end = std::max(end, plan.offsets[other] + align_up(buffers[other].bytes));
+      end = std::max(end, start + align_up(buffers[other].bytes));
     }
-    plan.offsets[index] = best_offset.value_or(end);
-    plan.arena_bytes = std::max(plan.arena_bytes, checked_sum(plan.offsets[index], bytes));
+    place(plan, index, best_offset.value_or(end), bytes);
     placed[index] = true;
   }
   return plan;
@@ -153,8 +153,8 @@ class FreeSpace {
   }
 
   void give_back(uint64_t offset, uint64_t bytes) {
-    auto above = by_offset_.upper_bound(offset);
-    if (above != by_offset_.end() && above->first == offset + bytes) {
+    auto above = by_offset_.upper_bound(offset);  // there always is one: the space has no end
+    if (above->first == offset + bytes) {
       bytes += above->second;
       remove(above->first, above->second);
       above = by_offset_.upper_bound(offset);
@@ -192,7 +192,7 @@ MemoryPlan place_by_time(const Lives& buffers) {
   plan.offsets.resize(buffers.size());
   FreeSpace free;
   std::set<std::pair<int32_t, size_t>> alive;  // by death
-  for (size_t index : sorted(buffers, is_born_first)) {
+  for (size_t index : sorted(buffers, by_birth)) {
     const uint64_t bytes = align_up(buffers[index].bytes);
     if (bytes == 0) continue;
     while (!alive.empty() && alive.begin()->first < buffers[index].first_use) {
@@ -200,8 +200,7 @@ MemoryPlan place_by_time(const Lives& buffers) {
       free.give_back(plan.offsets[dead], align_up(buffers[dead].bytes));
       alive.erase(alive.begin());
     }
-    plan.offsets[index] = free.take(bytes);
-    plan.arena_bytes = std::max(plan.arena_bytes, checked_sum(plan.offsets[index], bytes));
+    place(plan, index, free.take(bytes), bytes);
     alive.emplace(buffers[index].last_use, index);
   }
   return plan;
@@ -219,14 +218,14 @@ MemoryPlan plan_memory(const Lives& buffers, uint64_t slack) {
     return best->arena_bytes == lower_bound;
   };
   const auto neighbours = neighbours_in_time(buffers);
-  const bool is_tight = neighbours && std::ranges::any_of(kOrders, [&](Before before) {
-                          return try_plan(place_in_order(buffers, before, *neighbours));
+  const bool is_tight = neighbours && std::ranges::any_of(kOrders, [&](KeyOf key) {
+                          return try_plan(place_in_order(buffers, key, *neighbours));
                         });
   if (!is_tight) try_plan(place_by_time(buffers));
   best->lower_bound = lower_bound;
-  if (best->arena_bytes > 0) {
-    best->arena_bytes = checked_sum(best->arena_bytes, slack);
-    best->lower_bound = checked_sum(best->lower_bound, slack);
+  if (best->arena_bytes != 0) {
+    add_to(best->arena_bytes, slack);
+    add_to(best->lower_bound, slack);
   }
   return *std::move(best);
 }

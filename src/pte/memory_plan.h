@@ -8,9 +8,9 @@ namespace layline::pte {
 
 /// A buffer and the steps of the program, both inclusive, between which its bytes matter.
 struct BufferLife {
-  uint64_t bytes = 0;
-  int32_t first_use = 0;
-  int32_t last_use = 0;
+  uint64_t bytes;
+  int32_t first_use;
+  int32_t last_use;
 };
 
 struct MemoryPlan {

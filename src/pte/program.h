@@ -59,7 +59,7 @@ enum class ShapeDynamism : int8_t {
 struct Unplanned {};
 /// Index into Program::constants.
 struct ConstantData {
-  uint32_t index = 0;
+  uint32_t index;
 };
 /// The memory that plan_arena plans; others hold what outlives a run.
 inline constexpr uint32_t kArena = 1;
@@ -86,7 +86,7 @@ struct TensorDesc {
 
 /// One entry of an integer list: a literal, or the Int value that a kernel computes (a size).
 struct IntItem {
-  int64_t literal = 0;
+  int64_t literal;
   std::optional<ValueId> value;
 
   IntItem(int64_t number) : literal(number) {}  // NOLINT: literals are the common case
@@ -123,15 +123,15 @@ struct KernelCall {
 
 /// `args` are the inputs, then the outputs; a position is an XNNPACK external id.
 struct DelegateCall {
-  uint32_t delegate = 0;  ///< index into Method::delegates
+  uint32_t delegate;  ///< index into Method::delegates
   std::vector<ValueId> args;
 };
 
 using Instruction = std::variant<KernelCall, DelegateCall>;
 
 struct Delegate {
-  std::string id;     ///< "XnnpackBackend"
-  uint32_t blob = 0;  ///< index into Program::blobs
+  std::string id;  ///< "XnnpackBackend"
+  uint32_t blob;   ///< index into Program::blobs
 };
 
 struct Method {
@@ -152,7 +152,7 @@ struct Method {
 /// A name by which the runtime, and XNNPACK payloads, find a blob. Several names may share one.
 struct NamedData {
   std::string key;
-  uint32_t blob = 0;  ///< index into Program::blobs
+  uint32_t blob;  ///< index into Program::blobs
 };
 
 struct Program {

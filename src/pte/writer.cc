@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "pte/program_check.h"
 #include "schema/program_generated.h"
@@ -23,38 +24,38 @@ constexpr uint32_t kHeaderSize = 32;
 constexpr size_t kHeaderOffset = 8;
 
 uint64_t align_up(uint64_t value, uint64_t alignment) {
-  uint64_t rounded = 0;
-  LAYLINE_ASSERT(!__builtin_add_overflow(value, alignment - 1, &rounded),
-                 "a program of 2^64 bytes");
-  return rounded / alignment * alignment;
+  const auto rounded = checked_align(value, alignment);
+  LAYLINE_ASSERT(rounded, "a program of 2^64 bytes");
+  return *rounded;
 }
 
 /// Where all data outside the flatbuffer goes, relative to the segment base.
 struct Layout {
   struct Segment {
-    uint64_t offset = 0;
-    uint64_t size = 0;
+    uint64_t offset, size;
   };
   /// Several tensors' data in one segment. Offset 0 is reserved: index 0 means "no data".
   struct Pool {
-    uint32_t segment = 0;
-    std::vector<uint64_t> offsets{0};
+    uint32_t segment;
+    std::vector<uint64_t> offsets;
   };
-  Pool constants, initial_states;
   std::vector<Segment> segments;
-  uint32_t first_blob = 0;  ///< index of the segment of blob 0
   uint64_t size = 0;
+  // Each goes behind those before it.
+  Pool constants, initial_states;
+  uint32_t first_blob;  ///< index of the segment of blob 0
 
-  explicit Layout(const Program& program) {
-    constants = add_pool(program.constants);
-    initial_states = add_pool(program.initial_states);
-    first_blob = static_cast<uint32_t>(segments.size());
+  explicit Layout(const Program& program)
+      : constants(add_pool(program.constants)),
+        initial_states(add_pool(program.initial_states)),
+        first_blob(next_segment()) {
     for (const DataSource& blob : program.blobs) add_segment(blob.size);
   }
 
  private:
+  uint32_t next_segment() const { return static_cast<uint32_t>(segments.size()); }
   Pool add_pool(const std::vector<DataSource>& sources) {
-    Pool pool{static_cast<uint32_t>(segments.size()), {0}};
+    Pool pool{next_segment(), {0}};
     uint64_t end = 0;
     for (const DataSource& source : sources) {
       end = align_up(end, kConstantAlignment);

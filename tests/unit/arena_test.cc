@@ -95,6 +95,24 @@ TEST(Arena, OtherMemoriesAreLeftAlone) {
   EXPECT_TRUE(nothing.arena_bytes.empty());
 }
 
+TEST(Arena, WhatNothingUsesStaysWhereItIs) {
+  Chain chain;
+  const ValueId unused = chain.add(PlannedData{});
+  EXPECT_EQ(chain.offset(unused), 0u);
+  const ValueId elsewhere = chain.add(PlannedData{kArena, 4096});
+  EXPECT_EQ(chain.bytes(), 32u);
+  EXPECT_EQ(chain.offset(elsewhere), 4096u);
+}
+
+/// An alias that is in no arena, or in another one, has nothing to be planned.
+TEST(Arena, AliasesOutsideAreLeftAlone) {
+  Chain chain;
+  const ValueId given = chain.add(Unplanned{}), state = chain.add(PlannedData{2, 4096});
+  chain.aliases = {{given, chain.b}, {state, chain.b}};
+  EXPECT_EQ(chain.bytes(), 32u);
+  EXPECT_EQ(chain.offset(state), 4096u);
+}
+
 TEST(Arena, BytesAreThoseOfTheDtype) {
   const std::pair<ScalarType, uint64_t> sizes[] = {
       {ScalarType::kUInt8, 1},    {ScalarType::kInt8, 1},   {ScalarType::kBool, 1},

@@ -245,6 +245,104 @@ TEST(PackedCost, IsACost) {
             Cost::kForbiddenTime);
 }
 
+/// Entries that are looked at: those of the tables that are made, for each choice of what is
+/// eliminated.
+TEST(Elimination, WorkIsCounted) {
+  const auto zeros = [](size_t count) { return std::vector<PackedCost>(count); };
+  const Energy chain{{2, 3, 4}, {{{0, 1}, zeros(6)}, {{1, 2}, zeros(12)}}};
+  EXPECT_EQ(minimise(chain).work, 3u * 2 + 4 * 3 + 1 * 4);
+  EXPECT_EQ(minimise({{5}, {}}).work, 0u);
+  // Whoever has the fewest neighbours at the time goes first: 0, then 4 and 5, which have three,
+  // and not 1, which has four by then.
+  Energy both_sides{{2, 2, 2, 2, 2, 2}, {}};
+  for (const int a : {0, 4, 5})
+    for (const int b : {1, 2, 3}) both_sides.factors.push_back({{a, b}, zeros(4)});
+  EXPECT_EQ(minimise(both_sides).work, 3u * 8 * 2 + 4 * 2 + 2 * 2 + 1 * 2);
+}
+
+/// Three variables that all want to differ, of two choices each: one pair cannot. That takes a
+/// table over all three to see.
+Energy triangle() {
+  const std::vector<PackedCost> differ = {Cost{1}, Cost{0}, Cost{0}, Cost{1}};
+  return {{2, 2, 2}, {{{0, 1}, differ}, {{1, 2}, differ}, {{0, 2}, differ}}};
+}
+
+TEST(Elimination, TablesMayBeAsLargeAsTheLimit) {
+  const auto bound = [](size_t most_entries, size_t most_work) {
+    const Minimum minimum = minimise(triangle(), most_entries, most_work);
+    EXPECT_EQ(minimum.cost, (Cost{1}));
+    return minimum.bound.time_ps;
+  };
+  constexpr size_t kEnough = 1000;
+  EXPECT_EQ(bound(8, kEnough), 1);
+  EXPECT_EQ(bound(7, kEnough), 0);
+  // After 8 entries of the first table, the second needs 4.
+  EXPECT_EQ(bound(kEnough, 12), 1);
+  EXPECT_EQ(bound(kEnough, 11), 0);
+  EXPECT_EQ(bound(kEnough, 0), 0);
+}
+
+TEST(Elimination, TheFirstOfEquallyCheapChoicesIsTaken) {
+  EXPECT_EQ(minimise({{4}, {{{0}, {Cost{2}, Cost{1}, Cost{1}, Cost{1}}}}}).choice, std::vector{1});
+  EXPECT_EQ(minimise({{3, 3}, {}}).choice, (std::vector{0, 0}));
+}
+
+TEST(Elimination, TiesAreCountedUpToTheMost) {
+  constexpr int64_t kMost = 2'097'151;
+  for (const Cost& most : {Cost{0, kMost}, Cost{0, 0, kMost}, Cost{0, 0, 0, kMost}}) {
+    EXPECT_EQ(minimise({{1}, {{{0}, {most}}}}).cost, most);
+    for (const Cost& one : {Cost{0, 1}, Cost{0, 0, 1}, Cost{0, 0, 0, 1}}) {
+      const Energy energy{{1}, {{{0}, {most}}, {{0}, {one}}}};
+      const bool same =
+          std::max({(most + one).permutes, (most + one).views, (most + one).reordered}) > kMost;
+      if (same) {
+        EXPECT_THROW(minimise(energy), UserError);
+        EXPECT_THROW(prune(energy, Cost{9}), UserError);
+      } else {
+        EXPECT_EQ(minimise(energy).cost, most + one);
+      }
+    }
+  }
+}
+
+/// A variable whose choices cost 0, 1, 2..., and what is left of it below a limit.
+TEST(Elimination, PruningGoesOnWhileAQuarterGoes) {
+  const auto pruned = [](int limit, size_t most_work = 1000) {
+    Energy energy{{8}, {{{0}, {}}}};
+    for (int i = 0; i < 8; ++i) energy.factors[0].table.push_back(Cost{i});
+    return prune(energy, Cost{limit}, most_work);
+  };
+  // A look at an entry, and four for moving what it costs.
+  constexpr size_t kOnce = 8 * 5;
+  EXPECT_EQ(pruned(7).kept[0], (std::vector{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(pruned(7).work, kOnce);
+  EXPECT_EQ(pruned(6).work, kOnce);  // a quarter is not more than a quarter
+  EXPECT_EQ(pruned(6).energy.domain, std::vector{6});
+  EXPECT_EQ(pruned(5).work, kOnce + 5 * 5);
+  EXPECT_EQ(pruned(5).kept[0], (std::vector{0, 1, 2, 3, 4}));
+  EXPECT_EQ(pruned(1).work, kOnce + 5);
+  EXPECT_FALSE(pruned(1).empty);
+  EXPECT_TRUE(pruned(0).empty);
+  EXPECT_EQ(pruned(0).work, kOnce);
+  EXPECT_EQ(pruned(5, kOnce - 1).work, 0u);
+  EXPECT_EQ(pruned(5, kOnce - 1).energy.domain, std::vector{8});
+  EXPECT_EQ(pruned(5, kOnce).work, kOnce);
+  EXPECT_EQ(pruned(5, kOnce).energy.domain, std::vector{5});
+  EXPECT_EQ(pruned(5, kOnce + 24).work, kOnce);
+  EXPECT_EQ(pruned(5, kOnce + 25).work, kOnce + 25);
+}
+
+/// What is left of a table of two variables are the entries of what is left of both.
+TEST(Elimination, PruningKeepsTheEntriesOfWhatIsLeft) {
+  Energy energy{{2, 3}, {{{0, 1}, {}}, {{1}, {Cost{9}, Cost{0}, Cost{0}}}}};
+  for (int i = 0; i < 6; ++i) energy.factors[0].table.push_back(Cost{0, 0, i});
+  const Pruned pruned = prune(energy, Cost{9}, 8 * 9 + 6 * 5);
+  EXPECT_EQ(pruned.kept, (std::vector{std::vector{0, 1}, std::vector{1, 2}}));
+  for (int a = 0; a < 2; ++a)
+    for (int b = 0; b < 2; ++b)
+      EXPECT_EQ(cost_of(pruned.energy, {a, b}), (Cost{0, 0, 3 * a + b + 1}));
+}
+
 TEST(Elimination, ForbiddenChoicesAreAvoided) {
   // Two variables that must be equal, one of which prefers 0 and the other, less strongly, 1.
   const Cost no = Cost::forbidden();

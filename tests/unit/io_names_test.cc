@@ -114,8 +114,8 @@ TEST(IoNames, MakesNamesSafeAndUnique) {
   EXPECT_EQ(make_io_names({"a/b", "a:b", "", ".."}),
             (std::vector<std::string>{"a_b", "a_b_1", "_", "_."}));
   // What is no UTF-8 loses all that is no ASCII; what is, keeps it.
-  EXPECT_EQ(make_io_names({"\xc3z\xfc", "z\xc3\xbc"}),
-            (std::vector<std::string>{"_z_", "z\xc3\xbc"}));
+  EXPECT_EQ(make_io_names({"\xc3z\xfc", "z\xc3\xbc", "a\x80z"}),
+            (std::vector<std::string>{"_z_", "z\xc3\xbc", "a_z"}));
 }
 
 TEST(IoNames, LongNamesAreCutTo200Bytes) {
@@ -126,6 +126,22 @@ TEST(IoNames, LongNamesAreCutTo200Bytes) {
   // A character of two bytes that begins at the last one is left out.
   EXPECT_EQ(make_io_names({longest.substr(1) + "\xc3\xbc"}),
             std::vector<std::string>{longest.substr(1)});
+  // So is one of any length, wherever it is cut, whatever its bits; one that ends there is not.
+  for (const std::string character : {"\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x81"}) {
+    for (size_t begin = 201 - character.size(); begin <= 200; ++begin)
+      EXPECT_EQ(make_io_names({std::string(begin, 'x') + character}),
+                std::vector<std::string>{std::string(begin, 'x')});
+    const std::string whole = std::string(200 - character.size(), 'x') + character;
+    EXPECT_EQ(make_io_names({whole, whole + character}),
+              (std::vector<std::string>{whole, whole.substr(0, 200 - character.size()) + "_1"}));
+  }
+}
+
+/// Long names that differ in their last bytes only have the same numbered copies.
+TEST(IoNames, CopiesOfTwoNamesAreNotMixedUp) {
+  const std::string both(198, 'x');
+  EXPECT_EQ(make_io_names({both + "ab", both + "ab", both + "cd", both + "cd"}),
+            (std::vector<std::string>{both + "ab", both + "_1", both + "cd", both + "_2"}));
 }
 
 TEST(IoNames, OneNameForManyIsNoWork) {

@@ -383,6 +383,41 @@ TEST(LoopOrder, MustCross) {
   }
 }
 
+/// Where the loops that the moved operand lacks come to stand, by what becomes of the other one.
+TEST(LoopOrder, LoopsThatAPortLacksHaveTheirPlace) {
+  struct Place {
+    const char *whole, *part;  // the operands of a sum; the second one is moved
+    const char *relayout, *expected;
+  };
+  const Place cases[] = {
+      // Behind the loop that is before it in the source, the nearest one that there is.
+      {"[2,3,4]", "[2,1,4]", "[2,1,4] (2,4)->(1,0) [4,2]", "[2,3,4] (6,4)->(1,0) [4,2,3]"},
+      {"[2,3,5,4]", "[2,3,1,4]", "[2,3,1,4] (2,3,4)->(2,1,0) [4,3,2]",
+       "[2,3,5,4] (2,15,4)->(2,1,0) [4,3,5,2]"},
+      {"[2,3,5,4]", "[2,1,1,4]", "[2,1,1,4] (2,4)->(1,0) [4,2]",
+       "[2,3,5,4] (30,4)->(1,0) [4,2,3,5]"},
+      // Outermost, if there is none.
+      {"[3,2,4]", "[1,2,4]", "[1,2,4] (2,4)->(1,0) [4,2]", "[3,2,4] (3,2,4)->(0,2,1) [3,4,2]"},
+      {"[2,3,4,5]", "[4,5]", "[4,5] (4,5)->(1,0) [5,4]", "[2,3,4,5] (6,4,5)->(0,2,1) [2,3,5,4]"},
+      // In the unit dims, if there are as many.
+      {"[2,3,4]", "[2,1,4]", "[2,1,4] (2,4)->(1,0) [4,1,2]", "[2,3,4] (2,3,4)->(2,1,0) [4,3,2]"},
+      {"[3,2,5,4]", "[1,2,1,4]", "[1,2,1,4] (2,4)->(1,0) [4,1,2,1]",
+       "[3,2,5,4] (30,4)->(1,0) [4,3,2,5]"},
+      {"[3,2,5,4]", "[1,2,1,4]", "[1,2,1,4] (2,4)->(1,0) [4,1,2]",
+       "[3,2,5,4] (3,10,4)->(0,2,1) [3,4,1,2,5]"},
+  };
+  for (const Place& c : cases) {
+    SCOPED_TRACE(c.relayout);
+    const OpInstance sum =
+        instance_of({std::string("f32") + c.whole, std::string("f32") + c.part}, "add(%x0, %x1)");
+    const auto orders = cross(*sum.node, 1, parse_relayout(c.relayout));
+    ASSERT_EQ(orders.size(), 1u);
+    EXPECT_EQ(to_string(orders[0].operands[0]), c.expected);
+    EXPECT_EQ(to_string(orders[0].result), c.expected);
+    EXPECT_TRUE(orders[0].operands[1].moves_like(parse_relayout(c.relayout)));
+  }
+}
+
 TEST(LoopOrder, MustNotCross) {
   const Case cases[] = {
       {"ordered axis mixed with another",

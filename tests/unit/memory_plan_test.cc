@@ -133,6 +133,82 @@ TEST(MemoryPlan, NoOrderIsAlwaysBest) {
   }
 }
 
+/// The rules of every order, by what they do: where each of these buffers goes. Some of them show
+/// what is done at the border of a rule: a gap that fits exactly, the first of gaps or plans that
+/// are equally good, a buffer of no bytes, and space that is whole again when both halves are free.
+TEST(MemoryPlan, EveryBufferHasItsPlace) {
+  struct Case {
+    std::vector<BufferLife> buffers;
+    std::vector<uint64_t> offsets;
+    uint64_t arena, bound;
+  };
+  const Case cases[] = {
+      {{{96, 0, 0}, {48, 1, 1}, {16, 2, 2}, {80, 4, 4}, {16, 1, 4}, {32, 0, 1}, {32, 3, 4}},
+       {0, 0, 0, 0, 80, 96, 96},
+       128,
+       128},
+      {{{96, 1, 1}, {64, 2, 5}, {96, 4, 4}, {80, 1, 2}, {48, 5, 5}, {0, 4, 7}},
+       {0, 0, 64, 96, 64, 0},
+       176,
+       176},
+      {{{0, 3, 3}, {80, 5, 5}, {64, 2, 5}, {48, 0, 2}, {80, 0, 0}}, {0, 64, 0, 80, 0}, 144, 144},
+      {{{48, 1, 2},
+        {64, 1, 2},
+        {48, 2, 4},
+        {16, 2, 4},
+        {80, 4, 4},
+        {80, 3, 6},
+        {64, 2, 3},
+        {16, 0, 1}},
+       {80, 16, 192, 0, 96, 16, 128, 0},
+       240,
+       240},
+      {{{16, 2, 4},
+        {0, 5, 7},
+        {48, 4, 4},
+        {0, 2, 2},
+        {64, 2, 4},
+        {80, 2, 5},
+        {96, 3, 6},
+        {0, 4, 4}},
+       {288, 0, 240, 0, 176, 96, 0, 0},
+       304,
+       304},
+      {{{96, 4, 7}, {64, 2, 5}, {80, 4, 5}, {80, 5, 8}, {32, 5, 6}, {96, 2, 4}, {32, 4, 5}},
+       {96, 272, 192, 0, 368, 0, 336},
+       400,
+       384},
+      {{{16, 3, 6}, {16, 1, 2}, {16, 1, 4}, {0, 3, 5}, {16, 3, 4}, {96, 5, 6}},
+       {96, 0, 16, 0, 0, 0},
+       112,
+       112},
+      {{{48, 4, 7},
+        {80, 3, 4},
+        {64, 2, 3},
+        {16, 5, 5},
+        {64, 5, 8},
+        {32, 3, 6},
+        {32, 0, 0},
+        {16, 5, 7}},
+       {80, 0, 80, 64, 0, 144, 0, 128},
+       176,
+       176},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(&c - cases);
+    const MemoryPlan plan = plan_memory(c.buffers, 0);
+    EXPECT_EQ(plan.offsets, c.offsets);
+    EXPECT_EQ(plan.arena_bytes, c.arena);
+    EXPECT_EQ(plan.lower_bound, c.bound);
+  }
+}
+
+TEST(MemoryPlan, KernelsMayRead64BytesBehindTheLast) {
+  const MemoryPlan plan = plan_memory({{1, 0, 0}});
+  EXPECT_EQ(plan.arena_bytes, 80u);
+  EXPECT_EQ(plan.lower_bound, 80u);
+}
+
 TEST(MemoryPlan, TinyCasesAgainstBruteForce) {
   std::mt19937 random(7);
   int optimal = 0;
@@ -199,6 +275,9 @@ TEST(MemoryPlan, RefusesNonsense) {
   const uint64_t huge = std::numeric_limits<uint64_t>::max();
   EXPECT_THROW(plan_memory({{huge, 0, 0}}), InternalError);
   EXPECT_THROW(plan_memory({{huge / 2 + 1, 0, 0}, {huge / 2 + 1, 0, 0}}), InternalError);
+  EXPECT_THROW(plan_memory({{huge / 2 + 1, 0, 1}, {huge / 2 + 1, 1, 2}}), InternalError);
+  EXPECT_THROW(plan_memory({{16, 0, 0}}, huge - 15), InternalError);
+  EXPECT_EQ(plan_memory({{16, 0, 0}}, huge - 16).arena_bytes, huge);
 }
 
 }  // namespace

@@ -229,6 +229,82 @@ TEST(ProgramFile, APayloadMayHaveNoHeader) {
             (std::map<std::string, int64_t>{{"Tanh", 1}}));
 }
 
+/// What of a header is cut off is nothing.
+TEST(ProgramFile, RefusesPayloadsShorterThanTheirHeaders) {
+  const Bytes whole = payload();
+  ASSERT_EQ(read_at<uint32_t>(whole, 10), 32u);
+  const auto error_with = [&](size_t size) {
+    Foreign foreign;
+    foreign.add_inline(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
+    foreign.add_delegate("XnnpackBackend", et::DataLocation::INLINE, 0);
+    foreign.call_delegate(0);
+    return error_of(foreign.bytes());
+  };
+  for (size_t size = 1; size < 14; ++size)
+    EXPECT_EQ(error_with(size), "'p' has a damaged delegate") << size;
+  // From here on it says that the graph begins behind the end.
+  for (size_t size = 14; size < 32; ++size) EXPECT_EQ(error_with(size), "'p' is damaged") << size;
+  EXPECT_EQ(error_with(whole.size()), "");
+  // It begins where the payload ends, and has no size.
+  Bytes none(whole.begin(), whole.begin() + 17);
+  EXPECT_EQ(error_of([&] {
+              Foreign foreign;
+              foreign.add_inline(patched(none, 10, uint32_t{17}));
+              foreign.add_delegate("XnnpackBackend", et::DataLocation::INLINE, 0);
+              foreign.call_delegate(0);
+              return foreign.bytes();
+            }()),
+            "'p' has a damaged delegate");
+}
+
+TEST(ProgramFile, RefusesFilesShorterThanTheirHeaders) {
+  const Bytes whole = compiled(kGraph);
+  const auto error_with = [](const Bytes& bytes, size_t size) {
+    return error_of(Bytes(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)));
+  };
+  for (size_t size = 9; size < 24; ++size) EXPECT_EQ(error_with(whole, size), "'p' is damaged");
+  for (size_t size = 24; size < 40; ++size) EXPECT_EQ(error_with(whole, size), "'p' is cut off");
+  // A flatbuffer that is there, in a file that ends before or after the place of its segments.
+  const Bytes small = patched(whole, 16, uint64_t{16});
+  EXPECT_EQ(error_with(small, 31), "'p' is damaged");
+  EXPECT_EQ(error_with(small, 32), "'p' is cut off");
+}
+
+/// The program of a tanh and an exponential, with another debug map.
+ProgramSources sources_with(const std::vector<pte::DebugOrigin>& origins,
+                            const std::vector<uint32_t>& instructions) {
+  Report report;
+  const auto graphs = parse_graphs(
+      "graph \"forward\" { input \"x\" %x : f32[4] %y = tanh(%x) %z = exp(%y) output \"z\" %z }",
+      "test");
+  pte::Program program = xnnpack::lower(graphs, report);
+  const std::string text = pte::write_debug_map({{"forward", origins, instructions}});
+  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+  for (const pte::NamedData& data : program.named_data)
+    if (data.key == pte::kDebugMapKey)
+      program.blobs[data.blob] = pte::DataSource::owned(Bytes(begin, begin + text.size()));
+  MemorySink sink;
+  pte::write_program(program, sink);
+  return ProgramSources::read(sink.bytes(), "p");
+}
+
+TEST(ProgramSources, TheMapMayKnowLessOrMoreThanThereIs) {
+  const std::vector<std::string> names = {"TanH (NC) #1", "Exp (NC) #1"};
+  const pte::DebugOrigin one{"y", "tanh", "", ""}, two{"z", "exp", "", ""};
+  using Found = std::vector<uint32_t>;
+  EXPECT_EQ(sources_with({one, two}, {0}).operators(0, names), (Found{1, 2}));
+  EXPECT_EQ(sources_with({one}, {0}).operators(0, names), (Found{1, 0}));
+  EXPECT_EQ(sources_with({}, {0}).operators(0, names), (Found{0, 0}));
+  EXPECT_EQ(sources_with({one, two}, {}).operators(0, names), (Found{0, 0}));
+  const ProgramSources more = sources_with({one, two}, {0, 2, 1});
+  EXPECT_EQ(more.operators(0, names), (Found{1, 2}));
+  EXPECT_EQ(more.operators(1, names), (Found{0, 0}));
+  EXPECT_EQ(more.operators(3, names), (Found{0, 0}));
+  EXPECT_EQ(more.kernel(1), 2u);
+  EXPECT_EQ(more.kernel(2), 1u);
+  EXPECT_EQ(more.kernel(3), 0u);
+}
+
 TEST(ProgramFile, RefusesIndicesOfWhatIsNotThere) {
   const auto damaged = [](const std::function<void(Foreign&)>& damage) {
     Foreign foreign;

@@ -184,6 +184,48 @@ TEST(PteWriter, ConstantsOfNoBytes) {
   EXPECT_EQ(pte.segment_base() + pte.segment_data_size(), pte.bytes().size());
 }
 
+/// What is described by nothing has no bytes, and is not asked for any.
+TEST(PteWriter, DataOfNoBytesNeedsNoSource) {
+  Program program = relu_program();
+  program.add_blob({});
+  program.add_blob(DataSource::owned(text_bytes("a")));
+  const PteReader pte(written(program));
+  EXPECT_EQ(pte.segment(0).size(), 0u);
+  EXPECT_EQ(text_at(pte.segment(1), 0, 1), "a");
+  EXPECT_EQ(pte.program().mutable_data_segments()->size(), 0u);
+}
+
+TEST(PteWriter, EveryDelegateHasItsPayload) {
+  Program program = relu_program();
+  program.add_constant(DataSource::owned(text_bytes("constant")));
+  Method& method = program.methods[0];
+  for (const std::string_view text : {"one", "two", "three"})
+    method.delegates.push_back(
+        {"Backend " + std::string(text), program.add_blob(DataSource::owned(text_bytes(text)))});
+  for (const uint32_t index : {2u, 0u}) method.instructions.push_back(DelegateCall{index, {0, 1}});
+  const PteReader pte(written(program));
+  ASSERT_EQ(pte.plan().delegates()->size(), 3u);
+  for (const auto* delegate : *pte.plan().delegates()) {
+    const auto segment = pte.segment(delegate->processed()->index());
+    EXPECT_EQ("Backend " + text_at(segment, 0, segment.size()), delegate->id()->str());
+  }
+  const auto* calls = pte.plan().chains()->Get(0)->instructions();
+  EXPECT_EQ(calls->Get(1)->instr_args_as_DelegateCall()->delegate_index(), 2);
+  EXPECT_EQ(calls->Get(2)->instr_args_as_DelegateCall()->delegate_index(), 0);
+  EXPECT_EQ(elements(calls->Get(1)->instr_args_as_DelegateCall()->args()),
+            (std::vector<int32_t>{0, 1}));
+}
+
+TEST(PteWriter, OperatorsDifferInNameOrOverload) {
+  Program program = relu_program();
+  for (const auto& [name, overload] : {std::pair("a", "b"), {"b", "a"}, {"a", "a"}})
+    program.methods[0].instructions.push_back(KernelCall{name, overload, {0, 1, 1}});
+  const PteReader pte(written(program));
+  ASSERT_EQ(pte.plan().operators()->size(), 4u);
+  EXPECT_EQ(pte.plan().operators()->Get(2)->name()->str(), "b");
+  EXPECT_EQ(pte.plan().operators()->Get(2)->overload()->str(), "a");
+}
+
 TEST(PteWriter, EachOperatorOnce) {
   Program program = relu_program();
   auto& instructions = program.methods[0].instructions;
@@ -340,6 +382,7 @@ TEST(PteWriter, RefusesWhatTheRuntimeWould) {
     EXPECT_THROW(write_program(program, sink), InternalError) << what;
     EXPECT_TRUE(sink.bytes().empty()) << what;
   };
+  refused("the first value", [](Program&, Method& m) { m.values[0] = planned({-1}, 0); });
   refused("input out of range", [](Program&, Method& m) { m.inputs = {9}; });
   refused("negative output", [](Program&, Method& m) { m.outputs = {-1}; });
   refused("argument out of range", [](Program&, Method& m) {

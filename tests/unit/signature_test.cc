@@ -1,5 +1,6 @@
 #include "layout/signature.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -106,6 +107,112 @@ TEST(Signature, ParallelVariablesKeepElementsApart) {
       }
     }
   });
+}
+
+/// "p2 o3 | 2 | 0 1, 1* > 0 1": the variables by role and size, how many of them all share, and
+/// those of each dim of each operand and of the result; a star is broadcast.
+std::string written(const Signature& s) {
+  std::string text;
+  for (const Variable& v : s.variables)
+    text += fmt::format("{}{} ", "prso"[static_cast<size_t>(v.role)], to_string(v.size));
+  text += fmt::format("| {} |", s.shared);
+  const auto add = [&](const Binding& binding) {
+    for (const BoundDim& dim : binding)
+      text += fmt::format(" {}{}", fmt::join(dim.variables, "."), dim.broadcast ? "*" : "");
+  };
+  for (size_t i = 0; i < s.operands.size(); ++i) {
+    if (i > 0) text += ",";
+    add(s.operands[i]);
+  }
+  text += " >";
+  add(s.result);
+  return text;
+}
+
+/// Every size is different, so that none is taken for another.
+TEST(Signature, IsAsDescribed) {
+  struct Case {
+    std::vector<std::string> types;
+    std::string_view node;
+    std::string_view expected;
+  };
+  const Case cases[] = {
+      {{"f32[2,3,4]", "f32[3,1]"}, "add(%x0, %x1)", "p2 p3 p4 | 3 | 0 1 2, 1 2* > 0 1 2"},
+      {{"f32[3,1]"}, "expand(%x0) { shape = [2,3,4] }", "p2 p3 p4 | 3 | 1 2* > 0 1 2"},
+      {{"f32[2,3,4]"},
+       "slice(%x0) { start = [0,1,0], size = [2,2,2], step = [1,1,2] }",
+       "p2 o3 o4 | 3 | 0 1 2 > 0 1 2"},
+      {{"f32[2,3,4]"},
+       "slice(%x0) { start = [0,0,0], size = [2,3,3], step = [1,1,1] }",
+       "p2 p3 o4 | 3 | 0 1 2 > 0 1 2"},
+      {{"f32[1,3]"},
+       "slice(%x0) { start = [0,0], size = [1,3], step = [2,1] }",
+       "o1 p3 | 2 | 0 1 > 0 1"},
+      {{"f32[2,3]", "f32[2,4]"}, "concat(%x0, %x1) { axis = 1 }", "p2 o3 | 2 | 0 1, 0 1 > 0 1"},
+      {{"f32[2,3,4,5]"},
+       "pad(%x0) { low = [0,1,0,2], high = [0,0,1,2], mode = constant, value = 0 }",
+       "p2 o3 o4 o5 | 4 | 0 1 2 3 > 0 1 2 3"},
+      {{"f32[2,3]"}, "flip(%x0) { axes = [0] }", "o2 p3 | 2 | 0 1 > 0 1"},
+      {{"f32[2,3]"}, "roll(%x0) { axes = [1], shifts = [1] }", "p2 o3 | 2 | 0 1 > 0 1"},
+      {{"f32[2,3,4]", "i64[5,6]"},
+       "gather(%x0, %x1) { axis = 1 }",
+       "p2 o3 p4 p5 p6 | 0 | 0 1 2, 3 4 > 0 3 4 2"},
+      {{"f32[2,3,4]", "i64[2,5,3]"},
+       "gather_elements(%x0, %x1) { axis = 1 }",
+       "p2 o3 o4 | 3 | 0 1 2, 0 1 2 > 0 1 2"},
+      {{"f32[2,3]", "i64[2,3]", "f32[2,3]"},
+       "scatter_elements(%x0, %x1, %x2) { axis = 0 }",
+       "o2 p3 | 2 | 0 1, 0 1, 0 1 > 0 1"},
+      {{"f32[2,3]", "i64[2,3]", "f32[2,3]"},
+       "scatter_add(%x0, %x1, %x2) { axis = 1 }",
+       "p2 o3 | 2 | 0 1, 0 1, 0 1 > 0 1"},
+      {{"f32[2,3,4]", "f32[5,4]", "f32[5]"},
+       "linear(%x0, %x1, %x2)",
+       "p2 p3 r4 p5 | 0 | 0 1 2, 3 2, 3 > 0 1 3"},
+      {{"f32[3,4]", "f32[5,4]"}, "linear(%x0, %x1)", "p3 r4 p5 | 0 | 0 1, 2 1 > 0 2"},
+      {{"f32[6,2,3,4]", "f32[2,4,5]"},
+       "matmul(%x0, %x1)",
+       "p6 p2 p3 p5 r4 | 2 | 0 1 2 4, 1 4 3 > 0 1 2 3"},
+      {{"f32[1,3,4]", "f32[2,5,4]"},
+       "matmul(%x0, %x1) { transpose_b = true }",
+       "p2 p3 p5 r4 | 1 | 0* 1 3, 0 2 3 > 0 1 2"},
+      {{"f32[2,7,8,6]", "f32[15,4,5,2]", "f32[15]"},
+       "conv(%x0, %x1, %x2) { stride = [1,1], dilation = [1,1], low = [0,0], high = [0,0], "
+       "groups = 3 }",
+       "p2 p3 r2 p5 o7 o4 o8 o5 | 0 | 0 4 6 1.2, 1.3 5 7 2, 1.3 > 0 4 6 1.3"},
+      {{"f32[2,7,8,6]", "f32[15,4,5,6]"},
+       "conv(%x0, %x1) { stride = [1,1], dilation = [1,1], low = [0,0], high = [0,0] }",
+       "p2 p1 r6 p15 o7 o4 o8 o5 | 0 | 0 4 6 1.2, 1.3 5 7 2 > 0 4 6 1.3"},
+      {{"f32[2,7,8,6]", "f32[15,4,5,6]"},
+       "conv_transpose(%x0, %x1) { stride = [2,2], dilation = [1,1], low = [0,0], high = [0,0], "
+       "extra = [1,1] }",
+       "p2 p1 r6 p15 o7 o4 o8 o5 | 0 | 0 4 6 1.2, 1.3 5 7 2 > 0 4 6 1.3"},
+      {{"f32[2,7,8,6]"},
+       "max_pool(%x0) { kernel = [2,3], stride = [1,1], dilation = [1,1], low = [0,0], high = "
+       "[0,0] }",
+       "p2 o7 o8 p6 | 0 | 0 1 2 3 > 0 1 2 3"},
+      {{"f32[2,7,8,6]", "f32[2,3,4,2]"},
+       "grid_sample(%x0, %x1) { mode = nearest, outside = reflection, align_corners = true }",
+       "p2 o7 o8 p6 p3 p4 o2 | 0 | 0 1 2 3, 0 4 5 6 > 0 4 5 3"},
+      {{"f32[2,3,4]"}, "reduce_sum(%x0) { axes = [0,2] }", "r2 p3 r4 | 3 | 0 1 2 > 0* 1 2*"},
+      {{"f32[2,3]"}, "argmax(%x0) { axis = 1 }", "p2 o3 | 2 | 0 1 > 0 1*"},
+      {{"f32[2,3]"}, "argsort(%x0) { axis = 0 }", "o2 p3 | 2 | 0 1 > 0 1"},
+      {{"f32[2,3]"}, "cumsum(%x0) { axis = 1 }", "p2 o3 | 2 | 0 1 > 0 1"},
+      {{"f32[2,3,4]"}, "softmax(%x0) { axis = 1 }", "p2 s3 p4 | 3 | 0 1 2 > 0 1 2"},
+      {{"f32[2,3,4]"}, "normalize(%x0) { axes = [1,2], eps = 1 }", "p2 s3 s4 | 3 | 0 1 2 > 0 1 2"},
+      {{"f32[2,3]"}, "choose_scale(%x0) { axes = [1], eps = 1e-7 }", "p2 r3 | 2 | 0 1 > 0 1*"},
+      {{"f32[2,3]"},
+       "relayout(%x0) { relayout = [2,3] (2,3)->(1,0) [3,2] }",
+       "p2 p3 | 0 | 0 1 >  "},
+  };
+  for (const Case& c : cases) {
+    std::string text = "graph \"test\" {\n";
+    for (size_t i = 0; i < c.types.size(); ++i)
+      text += fmt::format("  input \"x{0}\" %x{0} : {1}\n", i, c.types[i]);
+    text += fmt::format("  %y = {}\n  output \"y\" %y\n}}\n", c.node);
+    const Graph graph = parse_graph(text, "test");
+    EXPECT_EQ(written(signature(*graph.outputs()[0].value->def())), c.expected) << c.node;
+  }
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ constexpr std::string_view kXnnpack = "XnnpackBackend";
 template <typename T>
 T read_at(Bytes bytes, size_t at) {
   T value{};
-  if (bytes.size() < sizeof value || at > bytes.size() - sizeof value) return value;
+  if (at + sizeof value > bytes.size()) return value;
   std::memcpy(&value, bytes.data() + at, sizeof value);
   return value;
 }
