@@ -1,4 +1,4 @@
-#include "frontend/pt2/zip.h"
+#include "base/zip.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-namespace layline::pt2 {
+namespace layline {
 namespace {
 
 // APPNOTE 6.3.10: 4.3.16 end record, 4.3.15 and 4.3.14 its zip64 locator and record, 4.3.12
@@ -31,7 +31,8 @@ constexpr uint32_t kSeeZip64 = 0xffffffff;
 /// Bounds-checked little-endian reads of the file.
 class Bytes {
  public:
-  Bytes(std::span<const std::byte> bytes, const std::string& path) : bytes_(bytes), path_(path) {}
+  Bytes(const MappedFile& file, const ZipFormat& format)
+      : bytes_(file.bytes()), path_(file.path()), format_(format) {}
 
   size_t size() const { return bytes_.size(); }
 
@@ -49,15 +50,14 @@ class Bytes {
   }
 
   [[noreturn]] void fail(std::string_view what) const {
-    throw UserError(
-        "'{}' is a damaged or truncated .pt2 (zip) archive: {}; save it again with "
-        "torch.export.save",
-        path_, what);
+    throw UserError("'{}' is a damaged or truncated {} (zip) archive: {}; save it again with {}",
+                    path_, format_.name, what, format_.saver);
   }
 
  private:
   std::span<const std::byte> bytes_;
   const std::string& path_;
+  const ZipFormat& format_;
 };
 
 struct Directory {
@@ -135,14 +135,15 @@ std::span<const std::byte> entry_data(const Bytes& bytes, const Header& header,
 
 }  // namespace
 
-ZipArchive::ZipArchive(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {
+ZipArchive::ZipArchive(std::shared_ptr<const MappedFile> file, const ZipFormat& format)
+    : file_(std::move(file)) {
   const std::string& path = file_->path();
-  const Bytes bytes(file_->bytes(), path);
+  const Bytes bytes(*file_, format);
   const auto end = find_end(bytes);
   if (!end) {
     if (bytes.size() >= 4 && bytes.read<uint32_t>(0) == kLocalSignature)
       bytes.fail("its end is missing");
-    throw UserError("'{}' is not a .pt2 archive; write one with torch.export.save", path);
+    throw UserError("'{}' is not a {} archive; write one with {}", path, format.name, format.saver);
   }
   const Directory directory = read_directory(bytes, *end);
   bytes.slice(directory.offset, directory.size);
@@ -170,9 +171,9 @@ ZipArchive::ZipArchive(std::shared_ptr<const MappedFile> file) : file_(std::move
     if ((flags & 1) != 0) throw UserError("'{}': entry '{}' is encrypted", path, name);
     if (method != 0)
       throw UserError(
-          "'{}': entry '{}' is compressed, but .pt2 entries are stored; save it again "
-          "with torch.export.save, or repack it with zip -0",
-          path, name);
+          "'{}': entry '{}' is compressed, but entries are read where they lie; save it again with "
+          "{}, or repack it with zip -0",
+          path, name, format.saver);
     if (header.compressed != header.uncompressed) bytes.fail("a stored entry has two sizes");
     if (!index_.emplace(name, entries_.size()).second)
       throw UserError("'{}' holds '{}' twice", path, name);
@@ -186,4 +187,4 @@ const ZipEntry* ZipArchive::find(std::string_view name) const {
   return it == index_.end() ? nullptr : &entries_[it->second];
 }
 
-}  // namespace layline::pt2
+}  // namespace layline

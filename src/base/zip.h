@@ -1,4 +1,4 @@
-// The zip container, as far as .pt2 uses it: stored entries, read in place. Format: PKWARE
+// The zip container, as far as .pt2 and .npz use it: stored entries, read in place. Format: PKWARE
 // APPNOTE 6.3.10. Sizes come from the central directory, because torch leaves them zero in the
 // local headers. Checksums are not verified: that would read every weight once more.
 #pragma once
@@ -12,7 +12,13 @@
 
 #include "base/mapped_file.h"
 
-namespace layline::pt2 {
+namespace layline {
+
+/// What an archive is to its user, for messages.
+struct ZipFormat {
+  std::string_view name;   ///< ".pt2"
+  std::string_view saver;  ///< what writes such files: "torch.export.save"
+};
 
 struct ZipEntry {
   std::string_view name;
@@ -23,7 +29,7 @@ class ZipArchive {
  public:
   /// UserError if the file is not a zip, is cut short, has a compressed or encrypted entry, or
   /// names an entry twice.
-  explicit ZipArchive(std::shared_ptr<const MappedFile> file);
+  ZipArchive(std::shared_ptr<const MappedFile> file, const ZipFormat& format);
 
   const ZipEntry* find(std::string_view name) const;
   /// In the order of the central directory.
@@ -36,4 +42,4 @@ class ZipArchive {
   std::unordered_map<std::string_view, size_t> index_;
 };
 
-}  // namespace layline::pt2
+}  // namespace layline
