@@ -17,15 +17,10 @@ Tolerance tolerance(const std::string& fixture) {
 class Fixture : public testing::TestWithParam<std::string> {};
 
 TEST_P(Fixture, MatchesTorch) {
-  const std::filesystem::path base = std::filesystem::path(LAYLINE_TEST_DATA) / GetParam();
   CompileOptions options;
   options.verify = true;
-  const Compiled compiled = compile(base.string() + ".pt2", options);
-  for (const pte::Method& method : compiled.program.methods) {
-    const bool lone = compiled.program.methods.size() == 1;
-    expect_outputs(compiled.program, method.name, lone ? base : base / method.name,
-                   tolerance(GetParam()));
-  }
+  const Compiled compiled = compile(model_of(GetParam()), options);
+  expect_outputs(compiled.program, GetParam(), tolerance(GetParam()));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Fixture, testing::ValuesIn(all_fixtures()), test_name);
