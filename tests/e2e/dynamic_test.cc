@@ -15,9 +15,7 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-Compiled compiled(const std::string& fixture) {
-  return compile(std::string(LAYLINE_TEST_DATA) + "/" + fixture + ".pt2", {});
-}
+Compiled compiled(const std::string& fixture) { return compile(model_of(fixture), {}); }
 
 LoadedProgram load(const std::string& fixture) {
   MemorySink sink;

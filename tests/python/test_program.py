@@ -45,11 +45,11 @@ def test_half_precision(data, arrays):
     )
 
 
-def test_dynamic_sizes(data):
+def test_dynamic_sizes(data, arrays):
     program = layline.compile(data / "dynamic_batch.pt2")
-    folder = data / "dynamic_batch" / "size_2"
-    (output,) = program.run(numpy.load(folder / "input_0.npy"))
-    numpy.testing.assert_allclose(output, numpy.load(folder / "output_0.npy"), rtol=1e-4, atol=1e-5)
+    (output,) = program.run(*arrays("dynamic_batch", "size_2/input"))
+    (expected,) = arrays("dynamic_batch", "size_2/output")
+    numpy.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-5)
     assert program.report.inputs[0].symbolic_shape is not None
 
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 
 #include "base/error.h"
@@ -20,8 +19,6 @@
 namespace layline {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct VerifyArguments {
   std::string model;
   std::string target = "xnnpack";
@@ -29,16 +26,10 @@ struct VerifyArguments {
   std::string inputs;
 };
 
-/// DIR/NAME.npy for each input that has one.
-std::map<std::string, Tensor> read_inputs(const std::string& directory) {
+std::map<std::string, Tensor> read_inputs(const std::string& path) {
   std::map<std::string, Tensor> inputs;
-  if (directory.empty()) return inputs;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error))
-    if (entry.path().extension() == ".npy")
-      inputs.emplace(entry.path().stem().string(), as_tensor(read_tensor(entry.path().string())));
-  if (error) throw UserError("cannot read directory '{}': {}", directory, error.message());
-  if (inputs.empty()) throw UserError("'{}' holds no NAME.npy", directory);
+  if (path.empty()) return inputs;
+  for (auto& [name, tensor] : read_tensors(path)) inputs.emplace(name, as_tensor(tensor));
   return inputs;
 }
 
@@ -122,15 +113,15 @@ void add_verify_command(CLI::App& app) {
   command
       ->add_option(
           "--inputs", arguments->inputs,
-          "A directory of NAME.npy, inputs by their names in the model, in logical shape;\n"
-          "what is not there is made up, the same every time")
-      ->option_text("DIR");
+          "Inputs by their names in the model, in logical shape: an .npz file, or a directory\n"
+          "of NAME.npy. What is not there is made up, the same every time")
+      ->option_text("FILE.npz|DIR");
   command->footer(
       "Exit status 0 if all agrees. A difference is a bug of layline's: status 2, the pass or the\n"
       "program that is wrong, and the first node. The evaluator is slow: seconds to minutes.\n"
       "\n"
       "Example:\n"
-      "  layline verify model.pt2 --inputs samples\n"
+      "  layline verify model.pt2 --inputs samples.npz\n"
       "  layline verify model.pt2 --target tosa");
   command->callback([arguments] { verify_command(*arguments); });
 }
