@@ -6,10 +6,10 @@
 #include <memory>
 #include <set>
 
+#include "base/json_text.h"
 #include "base/mapped_file.h"
 #include "cli/color.h"
 #include "cli/command.h"
-#include "report/json_text.h"
 #include "targets/xnnpack/program_facts.h"
 
 namespace layline {

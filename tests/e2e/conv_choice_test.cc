@@ -9,12 +9,12 @@
 #include <fstream>
 #include <random>
 
+#include "base/sink.h"
 #include "compiler/compile.h"
 #include "fixture.h"
 #include "ir/builder.h"
 #include "ir/evaluate.h"
 #include "ir/text.h"
-#include "pte/sink.h"
 #include "pte/writer.h"
 #include "targets/xnnpack/lower.h"
 #include "targets/xnnpack/profile.h"

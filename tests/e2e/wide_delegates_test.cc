@@ -4,8 +4,8 @@
 
 #include "../unit/make_tensor.h"
 #include "../zip_writer.h"
+#include "base/sink.h"
 #include "compiler/compile.h"
-#include "pte/sink.h"
 #include "runtime/program.h"
 
 namespace layline {

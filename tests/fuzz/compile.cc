@@ -2,8 +2,8 @@
 #include "compiler/compile.h"
 
 #include "../zip_writer.h"
+#include "base/sink.h"
 #include "fuzz.h"
-#include "pte/sink.h"
 
 namespace layline::fuzz {
 

@@ -8,9 +8,9 @@
 #include <functional>
 
 #include "base/error.h"
+#include "base/sink.h"
 #include "ir/text.h"
 #include "pte/debug_map.h"
-#include "pte/sink.h"
 #include "pte/writer.h"
 #include "pte_reader.h"
 #include "targets/xnnpack/lower.h"

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/mapped_file.h"
+#include "base/sink.h"
 #include "cli/progress.h"
 #include "compiler/compile.h"
-#include "pte/sink.h"
 #include "pte/writer.h"
 
 namespace layline {

@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "base/sink.h"
 #include "ir/builder.h"
-#include "pte/sink.h"
 #include "pte/writer.h"
 #include "targets/xnnpack/lower.h"
 #include "targets/xnnpack/rules.h"

@@ -7,12 +7,12 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/sink.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/runtime/commands.h"
 #include "cli/runtime/reference_model.h"
 #include "compiler/verify_tosa.h"
-#include "pte/sink.h"
 #include "pte/writer.h"
 #include "runtime/program.h"
 #include "runtime/tensor_file.h"

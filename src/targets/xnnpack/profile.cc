@@ -3,8 +3,8 @@
 #include <simdjson.h>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/mapped_file.h"
-#include "report/json_text.h"
 #include "targets/xnnpack/default_profile.h"
 
 namespace layline::xnnpack {
