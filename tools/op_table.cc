@@ -13,9 +13,9 @@
 #include "ir/text.h"
 #include "targets/kernel_calls.h"
 #include "targets/tosa/kernels.h"
-#include "targets/tosa/legalise.h"
+#include "targets/tosa/tosa_rewrites.h"
 #include "targets/xnnpack/kernels.h"
-#include "targets/xnnpack/legalise.h"
+#include "targets/xnnpack/xnnpack_rewrites.h"
 
 namespace layline {
 namespace {

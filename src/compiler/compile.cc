@@ -18,10 +18,10 @@
 #include "pte/writer.h"
 #include "targets/kernel_rules.h"
 #include "targets/tosa/lower.h"
-#include "targets/tosa/rules.h"
+#include "targets/tosa/tosa_rules.h"
 #include "targets/xnnpack/lower.h"
 #include "targets/xnnpack/partition.h"
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 
 namespace layline {
 namespace {

@@ -182,7 +182,7 @@ constexpr Rule kRules[] = {
 std::span<const Rule> kernel_rules() { return kRules; }
 
 bool legalise_for_kernels(Graph& graph) {
-  return rewrites::legalise(graph, kernel_refusal, kRules);
+  return rewrites::apply_rules(graph, kernel_refusal, kRules);
 }
 
 }  // namespace layline

@@ -18,7 +18,7 @@
 #include "pte/writer.h"
 #include "targets/xnnpack/lower.h"
 #include "targets/xnnpack/profile.h"
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 #include "transforms/pipeline.h"
 
 namespace layline {

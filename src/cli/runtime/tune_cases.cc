@@ -8,7 +8,7 @@
 #include "ir/builder.h"
 #include "pte/writer.h"
 #include "targets/xnnpack/lower.h"
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 #include "transforms/pipeline.h"
 
 namespace layline::tune {

@@ -1,8 +1,8 @@
-#include "targets/tosa/legalise.h"
+#include "targets/tosa/tosa_rewrites.h"
 
 #include "ir/tensor.h"
+#include "targets/rewrites/apply_rules.h"
 #include "targets/rewrites/formulas.h"
-#include "targets/rewrites/legalise.h"
 #include "targets/rewrites/movement.h"
 #include "targets/rewrites/rank.h"
 #include "targets/tosa/elementwise_rules.h"
@@ -194,6 +194,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-bool legalise(Graph& graph) { return rewrites::legalise(graph, refusal, kRules); }
+bool legalise(Graph& graph) { return rewrites::apply_rules(graph, refusal, kRules); }
 
 }  // namespace layline::tosa

@@ -1,4 +1,4 @@
-#include "targets/xnnpack/legalise.h"
+#include "targets/xnnpack/xnnpack_rewrites.h"
 
 #include <algorithm>
 #include <array>
@@ -14,8 +14,8 @@
 #include "ir/tensor.h"
 #include "targets/kernel_calls.h"
 #include "targets/kernel_rules.h"
+#include "targets/rewrites/apply_rules.h"
 #include "targets/rewrites/formulas.h"
-#include "targets/rewrites/legalise.h"
 #include "targets/rewrites/movement.h"
 #include "targets/rewrites/rank.h"
 #include "targets/rewrites/window.h"
@@ -329,8 +329,8 @@ std::string refusal_by_all(const Node& node) {
 }  // namespace
 
 bool legalise(Graph& graph) {
-  const bool changed = rewrites::legalise(graph, refusal, kRules);
-  return rewrites::legalise(graph, refusal_by_all, kernel_rules()) || changed;
+  const bool changed = rewrites::apply_rules(graph, refusal, kRules);
+  return rewrites::apply_rules(graph, refusal_by_all, kernel_rules()) || changed;
 }
 
 }  // namespace layline::xnnpack

@@ -1,10 +1,10 @@
-#include "targets/tosa/rules.h"
+#include "targets/tosa/tosa_rules.h"
 
 #include <numeric>
 
 #include "targets/rewrites/rank.h"
-#include "targets/tosa/legalise.h"
 #include "targets/tosa/npu_rules.h"
+#include "targets/tosa/tosa_rewrites.h"
 
 namespace layline::tosa {
 namespace {

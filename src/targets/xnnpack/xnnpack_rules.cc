@@ -1,8 +1,8 @@
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 
 #include <algorithm>
 
-#include "targets/xnnpack/legalise.h"
+#include "targets/xnnpack/xnnpack_rewrites.h"
 
 namespace layline::xnnpack {
 namespace {

@@ -1,4 +1,4 @@
-#include "targets/rewrites/legalise.h"
+#include "targets/rewrites/apply_rules.h"
 
 #include <algorithm>
 #include <utility>
@@ -104,7 +104,8 @@ bool make_empty_values_constant(Graph& graph) {
 
 }  // namespace
 
-bool legalise(Graph& graph, std::string (*refusal)(const Node& node), std::span<const Rule> rules) {
+bool apply_rules(Graph& graph, std::string (*refusal)(const Node& node),
+                 std::span<const Rule> rules) {
   bool changed = make_empty_values_constant(graph);
   // What a rule builds stands before the node and is looked at once the node itself is done, so
   // that a rewrite may use ops that need rewriting in turn; but not for ever.
