@@ -1,7 +1,9 @@
 // What passes ask of the target: which loop orders its kernels take, and its own lowering.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "ir/graph.h"
 #include "layout/candidates.h"
@@ -14,6 +16,10 @@ class PassContext;
 struct TargetRules {
   TargetOrders orders;
   ProductCosts products = {};
+  /// The windows for which the target has depthwise kernels, by how many places they have, in
+  /// order. A smaller window costs as much as the next; one larger than all runs as a grouped
+  /// convolution.
+  std::vector<int64_t> depthwise_places = {};
   /// Whether contractions have kernels that quantise what they read, each row or image with a scale
   /// of its own.
   bool quantises_dynamically = true;

@@ -56,7 +56,7 @@ TEST(Legalise, RulesWithoutEndAreABug) {
   EXPECT_THROW(
       rewrites::apply_rules(
           m.built(), [](const Node& node) { return std::string(node.is(Op::clamp) ? "no" : ""); },
-          std::span(&again, 1)),
+          std::span(&again, 1), 6),
       InternalError);
 }
 
