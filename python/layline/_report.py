@@ -122,7 +122,7 @@ class Report:
     backends: list[str]
     methods: list[str]
     passes: list[PassTime]
-    accelerator: str | None = None  # the NPU that a TOSA program is for
+    accelerator: str | None = None  # the NPU that the program is for
 
     @staticmethod
     def from_json(text: str) -> Report:

@@ -42,16 +42,16 @@ void expect_remade(const std::string& fixture, const std::string& pass,
   const std::filesystem::path base = std::filesystem::path(LAYLINE_TEST_DATA) / fixture;
   CompileOptions options;
   options.explain = true;
-  options.profile = profile_of(products);
+  options.for_target.profile = profile_of(products);
   for (const char* other : {"split_depthwise", "winograd_convs", "unfold_convs"})
     if (pass != other) options.disabled_passes.emplace_back(other);
   const Compiled compiled = compile(base.string() + ".pt2", options);
-  std::filesystem::remove(options.profile);
+  std::filesystem::remove(options.for_target.profile);
   EXPECT_TRUE(std::ranges::any_of(compiled.explanations, [&](const Explanation& explanation) {
     return explanation.pass == pass && explanation.text.starts_with("becomes");
   }));
   EXPECT_EQ(compiled.report.delegates, 1);
-  expect_outputs(compiled.program, "forward", base, {1e-5});
+  expect_outputs(*compiled.program, "forward", base, {1e-5});
 }
 
 class Windows : public testing::TestWithParam<std::string> {};

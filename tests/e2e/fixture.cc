@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "ir/tensor.h"
-#include "pte/writer.h"
 #include "runtime/program.h"
 #include "runtime/tensor_file.h"
 
@@ -83,10 +82,10 @@ void expect_step(LoadedProgram& loaded, const std::filesystem::path& folder,
   }
 }
 
-void expect_outputs(const pte::Program& program, const std::string& method,
+void expect_outputs(const TargetProgram& program, const std::string& method,
                     const std::filesystem::path& folder, const Tolerance& tolerance) {
   MemorySink sink;
-  write_program(program, sink);
+  program.write(sink);
   LoadedProgram loaded = LoadedProgram::from_compiled(sink.bytes(), "the fixture", {method});
   const auto numbered = [&](const char* kind, int number) {
     return folder / fmt::format("{}_{}", kind, number);

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "pte/program.h"
 #include "runtime/program.h"
+#include "targets/target.h"
 
 namespace layline {
 
@@ -35,7 +35,7 @@ void expect_step(LoadedProgram& loaded, const std::filesystem::path& folder,
 /// The same for a method of a program: once, or for each folder step_0, step_1... that
 /// there is. Then the same loaded program on other sizes, the folders size_1, size_2... in
 /// `folder`, and on the first once more.
-void expect_outputs(const pte::Program& program, const std::string& method,
+void expect_outputs(const TargetProgram& program, const std::string& method,
                     const std::filesystem::path& folder, const Tolerance& tolerance);
 
 }  // namespace layline

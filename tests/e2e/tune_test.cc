@@ -72,7 +72,7 @@ TEST_F(Tune, CostsDecideWhatIsPermuted) {
     profile.moves.concat.points = profile.moves.slice.points;
     std::ofstream(file("costs.json")) << xnnpack::to_json(profile);
     CompileOptions options;
-    options.profile = file("costs.json");
+    options.for_target.profile = file("costs.json");
     return compile(std::string(LAYLINE_TEST_DATA) + "/shuffle_net.pt2", options)
         .report.permutes.final;
   };

@@ -92,7 +92,7 @@ class YardstickTest : public testing::TestWithParam<Yardstick> {};
 TEST_P(YardstickTest, LeavesNoMorePermutesThanUpstream) {
   const std::filesystem::path base = fixture_of(GetParam());
   const Compiled compiled = compile(base.string() + ".pt2", {});
-  expect_outputs(compiled.program, "forward", base, {GetParam().tolerance});
+  expect_outputs(*compiled.program, "forward", base, {GetParam().tolerance});
   const Permutes& permutes = compiled.report.permutes;
   EXPECT_TRUE(permutes.optimal);
   EXPECT_LE(permutes.final, GetParam().upstream.value_or(permutes.final));

@@ -17,7 +17,7 @@ ProgramSource::ProgramSource(std::string path) : path_(std::move(path)) {
   const Progress progress(fmt::format("compiling {}", path_));
   const Compiled compiled = compile(path_, {});
   MemorySink sink;
-  pte::write_program(compiled.program, sink);
+  compiled.program->write(sink);
   compiled_ = sink.take();
 }
 
