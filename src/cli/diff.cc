@@ -6,10 +6,10 @@
 #include <memory>
 #include <set>
 
+#include "base/json_text.h"
 #include "base/mapped_file.h"
 #include "cli/color.h"
 #include "cli/command.h"
-#include "report/json_text.h"
 #include "targets/xnnpack/program_facts.h"
 
 namespace layline {
@@ -48,7 +48,7 @@ int64_t total(const std::map<std::string, int64_t>& counts) {
   return sum;
 }
 
-std::vector<Row> compare(const ProgramFacts& before, const ProgramFacts& after) {
+std::vector<Row> compare(const xnnpack::ProgramFacts& before, const xnnpack::ProgramFacts& after) {
   std::vector<Row> rows = {
       {"file bytes", before.file_bytes, after.file_bytes},
       {"segment bytes", before.segment_bytes, after.segment_bytes},
@@ -92,8 +92,8 @@ std::string as_json(const std::vector<Row>& rows) {
          "\n";
 }
 
-ProgramFacts facts_of(const std::string& path) {
-  return read_facts(MappedFile::open(path)->bytes(), path);
+xnnpack::ProgramFacts facts_of(const std::string& path) {
+  return xnnpack::read_facts(MappedFile::open(path)->bytes(), path);
 }
 
 void run_diff(const DiffArguments& arguments) {

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "base/output_file.h"
-#include "pte/sink.h"
+#include "base/sink.h"
 
 namespace layline {
 

@@ -50,15 +50,23 @@ std::string CompiledModel::explain(const std::string& node) const {
   return explain_node(contents_->compiled, node);
 }
 
+std::vector<TargetInfo> targets() {
+  std::vector<TargetInfo> result;
+  for (const Target* target : all_targets())
+    result.push_back({std::string(target->name), std::string(target->extension),
+                      std::string(target->programs)});
+  return result;
+}
+
 CompiledModel compile_model(const std::string& path, const Options& options) {
   CompileOptions compile_options;
   compile_options.target = options.target;
-  compile_options.accelerator = options.accelerator;
-  compile_options.profile = options.profile;
+  compile_options.for_target.accelerator = options.accelerator;
+  compile_options.for_target.profile = options.profile;
+  compile_options.for_target.strip = options.strip;
   compile_options.disabled_passes = options.disable;
   compile_options.input_orders = orders(options.input_order);
   compile_options.output_orders = orders(options.output_order);
-  compile_options.strip = options.strip;
   compile_options.verify = options.verify;
   compile_options.explain = true;
   compile_options.draw = true;
@@ -66,11 +74,10 @@ CompiledModel compile_model(const std::string& path, const Options& options) {
   contents->compiled = compile(path, compile_options);
   if (!options.name.empty()) contents->compiled.report.model = options.name;
   MemorySink sink;
-  write_program(contents->compiled, sink);
+  contents->compiled.program->write(sink);
   contents->bytes = sink.take();
   // What is written needs the mapped model no longer.
-  contents->compiled.program = {};
-  contents->compiled.tosa.reset();
+  contents->compiled.program.reset();
   return CompiledModel(std::move(contents));
 }
 

@@ -1,4 +1,4 @@
-// Graphs and memory as they are drawn.
+// Graphs as they are drawn.
 #pragma once
 
 #include "compiler/compile.h"
@@ -9,7 +9,5 @@ namespace layline {
 
 /// `nodes` say where the nodes of a final graph run; there are none for a graph as imported.
 Picture draw(const Graph& graph, const std::vector<FinalNode>& nodes = {});
-
-std::vector<ArenaTensor> draw_arena(const pte::Program& program);
 
 }  // namespace layline

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
-#include "report/json_text.h"
+#include "base/json_text.h"
 
 namespace layline::pte {
 namespace {

@@ -1,7 +1,7 @@
 #include "report/html.h"
 
 #include "base/error.h"
-#include "report/json_text.h"
+#include "base/json_text.h"
 #include "report/page.h"
 
 namespace layline {

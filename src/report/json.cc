@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "report/json_text.h"
+#include "base/json_text.h"
 #include "report/model_explorer.h"
 #include "report/report.h"
 

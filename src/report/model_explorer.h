@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/json_text.h"
+#include "base/json_text.h"
 #include "report/picture.h"
 #include "report/report.h"
 

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "compiler/compile.h"
 #include "fixture.h"
-#include "pte/writer.h"
 #include "runtime/program.h"
 
 namespace layline {
@@ -19,7 +18,7 @@ Compiled compiled(const std::string& fixture) { return compile(model_of(fixture)
 
 LoadedProgram load(const std::string& fixture) {
   MemorySink sink;
-  pte::write_program(compiled(fixture).program, sink);
+  compiled(fixture).program->write(sink);
   return LoadedProgram::from_compiled(sink.bytes(), fixture);
 }
 

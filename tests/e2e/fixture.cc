@@ -9,7 +9,6 @@
 
 #include "../fixture_runs.h"
 #include "ir/tensor.h"
-#include "pte/writer.h"
 #include "runtime/program.h"
 #include "runtime/tensor_file.h"
 
@@ -90,14 +89,14 @@ Tolerance quantised_tolerance(const std::string& fixture) {
   return {has_halves ? 0.024 : 0.02, 1};
 }
 
-void expect_outputs(const pte::Program& program, const std::string& fixture,
+void expect_outputs(const Compiled& compiled, const std::string& fixture,
                     const Tolerance& tolerance) {
   const NpzArchive archive = arrays_of(fixture);
   MemorySink sink;
-  write_program(program, sink);
-  for (const pte::Method& method : program.methods) {
-    LoadedProgram loaded = LoadedProgram::from_compiled(sink.bytes(), "the fixture", {method.name});
-    for (const FixtureRun& run : runs_of(archive, method.name)) expect_run(loaded, run, tolerance);
+  compiled.program->write(sink);
+  for (const std::string& method : compiled.report.methods) {
+    LoadedProgram loaded = LoadedProgram::from_compiled(sink.bytes(), "the fixture", {method});
+    for (const FixtureRun& run : runs_of(archive, method)) expect_run(loaded, run, tolerance);
   }
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/npz.h"
-#include "pte/program.h"
+#include "compiler/compile.h"
 
 namespace layline {
 
@@ -35,7 +35,7 @@ Tolerance quantised_tolerance(const std::string& fixture);
 /// Loads each method of a program that the fixture became, and makes its runs (fixture_runs.h).
 /// Floats are within `tolerance` of the largest value of the output, everything else is the same.
 /// Inputs are as they were after the run, or as changed_K has them.
-void expect_outputs(const pte::Program& program, const std::string& fixture,
+void expect_outputs(const Compiled& compiled, const std::string& fixture,
                     const Tolerance& tolerance);
 
 }  // namespace layline

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "base/sink.h"
 #include "compiler/compile.h"
 #include "fixture.h"
-#include "pte/sink.h"
 
 namespace layline {
 namespace {
@@ -21,7 +21,7 @@ class Fixture : public testing::TestWithParam<std::string> {};
 
 std::vector<std::byte> written(const Compiled& compiled) {
   MemorySink sink;
-  write_program(compiled, sink);
+  compiled.program->write(sink);
   return sink.take();
 }
 
@@ -30,13 +30,13 @@ TEST_P(Fixture, MatchesTorch) {
   std::vector<std::vector<std::byte>> programs;
   for (const char* profile : {"", "epyc-avx2", "epyc-avx512"}) {
     CompileOptions options;
-    options.profile = profile;
+    options.for_target.profile = profile;
     std::vector<std::byte> program = written(compile(model_of(GetParam()), options));
     if (std::ranges::find(programs, program) != programs.end()) continue;
     programs.push_back(std::move(program));
     options.verify = true;
     const Compiled compiled = compile(model_of(GetParam()), options);
-    expect_outputs(compiled.program, GetParam(), tolerance(GetParam()));
+    expect_outputs(compiled, GetParam(), tolerance(GetParam()));
   }
 }
 

@@ -5,7 +5,6 @@
 #include "compiler/compile.h"
 #include "fixture.h"
 #include "ir/tensor.h"
-#include "pte/writer.h"
 #include "runtime/program.h"
 #include "runtime/tensor_file.h"
 
@@ -29,10 +28,10 @@ std::vector<int64_t> values_of(const HostTensor& host) {
 }
 
 /// The prompt is all but the last `generated` of the tokens that torch had in the end.
-std::vector<int64_t> generate(const pte::Program& compiled, std::vector<int64_t> tokens,
+std::vector<int64_t> generate(const TargetProgram& compiled, std::vector<int64_t> tokens,
                               size_t wanted) {
   MemorySink sink;
-  write_program(compiled, sink);
+  compiled.write(sink);
   LoadedProgram program =
       LoadedProgram::from_compiled(sink.bytes(), "llama", {"prefill", "decode"});
   std::vector<int64_t> places(tokens.size());
@@ -59,7 +58,7 @@ TEST(Llama, GeneratesTheTokensOfTorchWithTheLayoutEngineAndWithout) {
     CompileOptions options;
     if (*disabled) options.disabled_passes = {disabled};
     const Compiled compiled = compile(kModel, options);
-    EXPECT_EQ(generate(compiled.program, prompt, expected.size()), expected);
+    EXPECT_EQ(generate(*compiled.program, prompt, expected.size()), expected);
   }
 }
 

@@ -23,7 +23,7 @@
 #include "runtime/program.h"
 #include "runtime/tensor_file.h"
 #include "targets/xnnpack/lower.h"
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 #include "transforms/pipeline.h"
 
 namespace layline {

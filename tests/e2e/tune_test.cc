@@ -76,7 +76,7 @@ TEST_F(Tune, CostsDecideWhatIsPermuted) {
     profile.moves.concat.points = profile.moves.slice.points;
     std::ofstream(file("costs.json")) << xnnpack::to_json(profile);
     CompileOptions options;
-    options.profile = file("costs.json");
+    options.for_target.profile = file("costs.json");
     return compile(model_of("shuffle_net"), options).report.permutes.final;
   };
   EXPECT_GT(permutes(1'000'000'000), permutes(0));

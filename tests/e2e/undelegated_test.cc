@@ -18,7 +18,7 @@ TEST_P(Undelegated, MatchesTorch) {
     EXPECT_EQ(op.why, "delegation is disabled");
   Tolerance tolerance{GetParam().starts_with("half_") ? 1e-2 : 1e-5};
   if (GetParam().starts_with("quantised_")) tolerance = quantised_tolerance(GetParam());
-  expect_outputs(compiled.program, GetParam(), tolerance);
+  expect_outputs(compiled, GetParam(), tolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Undelegated, testing::ValuesIn(all_fixtures()), test_name);

@@ -35,7 +35,7 @@ TEST(WeightsCache, EveryFixtureMatchesTorch) {
     const Compiled compiled = compile(model_of(fixture), {});
     Tolerance tolerance{fixture.starts_with("half_") ? 5e-3 : 1e-5};
     if (fixture.starts_with("quantised_")) tolerance = quantised_tolerance(fixture);
-    expect_outputs(compiled.program, fixture, tolerance);
+    expect_outputs(compiled, fixture, tolerance);
   }
   EXPECT_EQ(use_weights_cache(false), et::Error::Ok);
 }

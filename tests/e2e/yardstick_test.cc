@@ -90,7 +90,7 @@ class YardstickTest : public testing::TestWithParam<Yardstick> {};
 TEST_P(YardstickTest, LeavesNoMorePermutesThanUpstream) {
   const std::string fixture = fixture_of(GetParam());
   const Compiled compiled = compile(model_of(fixture), {});
-  expect_outputs(compiled.program, fixture, {GetParam().tolerance});
+  expect_outputs(compiled, fixture, {GetParam().tolerance});
   const Permutes& permutes = compiled.report.permutes;
   for (const PlacementProof& placement : compiled.report.placements) EXPECT_TRUE(placement.proved);
   EXPECT_LE(permutes.final, GetParam().upstream.value_or(permutes.final));

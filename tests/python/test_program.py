@@ -147,8 +147,15 @@ def test_options_are_those_of_the_command(data):
     assert layline.compile(model, verify=True).report.delegates == 1
     tosa = layline.compile(model, target="tosa")
     assert tosa.buffer[4:8] == b"TOSA"
-    with pytest.raises(layline.Error, match="does not run on this machine"):
+    with pytest.raises(layline.Error, match="a program for tosa does not run on this machine"):
         tosa.run(numpy.zeros(1))
+
+
+def test_targets_are_those_of_the_compiler(data):
+    assert list(layline.targets())[0] == layline.compile(data / "mobile_block.pt2").report.target
+    assert layline.targets()["tosa"] == "a TOSA 1.0 .tosa for Arm NPUs"
+    with pytest.raises(layline.Error, match=" and ".join(layline.targets())):
+        layline.compile(data / "mobile_block.pt2", target="other")
 
 
 def test_explains(data):

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/text.h"
+#include "targets/pte_program.h"
 
 namespace layline {
 namespace {
@@ -46,7 +47,7 @@ TEST(Draw, ATensorOfTheArenaLivesFromItsFirstInstructionToItsLast) {
   method.instructions = {pte::KernelCall{"aten::relu", "out", {c, a}},
                          pte::KernelCall{"aten::relu", "out", {a, b}},
                          pte::KernelCall{"aten::relu", "out", {b, c}}};
-  const std::vector<ArenaTensor> drawn = draw_arena(program);
+  const std::vector<ArenaTensor> drawn = PteProgram(program).arena();
   ASSERT_EQ(drawn.size(), 2u);
   EXPECT_EQ(drawn[0].bytes, 24);
   EXPECT_EQ(drawn[0].first, 0);

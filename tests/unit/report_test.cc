@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "report/json_text.h"
+#include "base/json_text.h"
 
 namespace layline {
 namespace {

@@ -10,12 +10,12 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/runtime/commands.h"
 #include "cli/runtime/program_source.h"
 #include "ir/graph.h"
-#include "report/json_text.h"
 #include "report/model_explorer.h"
 
 namespace layline {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "base/error.h"
@@ -10,9 +11,7 @@
 #include "cli/progress.h"
 #include "cli/runtime/commands.h"
 #include "cli/runtime/reference_model.h"
-#include "compiler/verify_tosa.h"
-#include "pte/sink.h"
-#include "pte/writer.h"
+#include "cli/target_options.h"
 #include "runtime/program.h"
 #include "runtime/tensor_file.h"
 
@@ -21,8 +20,7 @@ namespace {
 
 struct VerifyArguments {
   std::string model;
-  std::string target = "xnnpack";
-  std::string accelerator;
+  CompileOptions options;
   std::string inputs;
 };
 
@@ -33,11 +31,9 @@ std::map<std::string, Tensor> read_inputs(const std::string& path) {
   return inputs;
 }
 
-RunMethod load_method(const pte::Program& program, const std::string& method) {
-  MemorySink sink;
-  pte::write_program(program, sink);
+RunMethod load_in_executorch(std::span<const std::byte> program, const std::string& method) {
   auto loaded = std::make_shared<LoadedProgram>(
-      LoadedProgram::from_compiled(sink.bytes(), "the program", {method}));
+      LoadedProgram::from_compiled(program, "the program", {method}));
   return [loaded](std::span<const Tensor> arguments) {
     std::vector<HostTensor> given;
     size_t next = 0;
@@ -52,17 +48,21 @@ RunMethod load_method(const pte::Program& program, const std::string& method) {
   };
 }
 
-std::vector<VerifiedMethod> verify_program(const VerifyArguments& arguments,
-                                           const std::map<std::string, Tensor>& inputs) {
-  CompileOptions options;
-  options.target = arguments.target;
-  options.accelerator = arguments.accelerator;
-  if (options.target != "tosa") return verify_model(arguments.model, options, inputs, load_method);
-  const ReferenceModel model;
-  return {verify_tosa(arguments.model, options, inputs,
-                      [&](const tosa::Program& program, std::span<const Tensor> stored) {
-                        return model.run(program, stored);
-                      })};
+/// What runs programs of each format.
+struct Runner {
+  std::string_view extension;
+  LoadMethod (*find)();
+};
+constexpr Runner kRunners[] = {
+    {".pte", [] { return LoadMethod(load_in_executorch); }},
+    {".tosa", load_in_reference_model},
+};
+
+LoadMethod find_runner(const std::string& target) {
+  const auto* const runner =
+      std::ranges::find(kRunners, find_target(target).extension, &Runner::extension);
+  LAYLINE_ASSERT(runner != std::end(kRunners), "nothing runs programs for {}", target);
+  return runner->find();
 }
 
 std::string told(const VerifiedMethod& method) {
@@ -83,7 +83,8 @@ void verify_command(const VerifyArguments& arguments) {
   std::vector<VerifiedMethod> methods;
   {
     const Progress progress(fmt::format("verifying {}", arguments.model));
-    methods = verify_program(arguments, inputs);
+    methods = verify_model(arguments.model, arguments.options, inputs,
+                           find_runner(arguments.options.target));
   }
   std::string text;
   for (const VerifiedMethod& method : methods) text += told(method);
@@ -101,15 +102,7 @@ void add_verify_command(CLI::App& app) {
   command->add_option("MODEL", arguments->model, "A .pt2 archive, or graphs in text form")
       ->type_name("")
       ->required();
-  command
-      ->add_option("--target", arguments->target,
-                   "xnnpack (on the ExecuTorch runtime), or tosa (in Arm's reference model, which\n"
-                   "tosa-tools of PyPI has: LAYLINE_TOSA_PYTHON is the Python that has it)")
-      ->option_text("TARGET");
-  command
-      ->add_option("--accelerator", arguments->accelerator,
-                   "The NPU that a TOSA program is for, as in compile")
-      ->option_text("NPU");
+  add_target_options(*command, &Target::verified, arguments->options);
   command
       ->add_option(
           "--inputs", arguments->inputs,

@@ -8,8 +8,8 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/mapped_file.h"
-#include "report/json_text.h"
 #include "targets/xnnpack/built_in_profiles.h"
 
 namespace layline::xnnpack {

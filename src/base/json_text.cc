@@ -1,4 +1,4 @@
-#include "report/json_text.h"
+#include "base/json_text.h"
 
 #include <fmt/format.h>
 #include <simdjson.h>

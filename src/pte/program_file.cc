@@ -1,12 +1,11 @@
-#include "targets/xnnpack/program_file.h"
+#include "pte/program_file.h"
 
 #include <bit>
-#include <cstring>
 
 #include "base/error.h"
 #include "pte/writer.h"
 
-namespace layline {
+namespace layline::pte {
 namespace {
 
 namespace et = executorch_flatbuffer;
@@ -14,34 +13,15 @@ using Bytes = ProgramFile::Bytes;
 
 static_assert(std::endian::native == std::endian::little, "headers are read as they lie");
 
-constexpr std::string_view kXnnpack = "XnnpackBackend";
-
-template <typename T>
-T read_at(Bytes bytes, size_t at) {
-  T value{};
-  if (at + sizeof value > bytes.size()) return value;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
+}  // namespace
 
 bool has_magic(Bytes bytes, size_t at, std::string_view magic) {
   return at + magic.size() <= bytes.size() &&
          std::memcmp(bytes.data() + at, magic.data(), magic.size()) == 0;
 }
 
-template <typename Table>
-const Table* verified(Bytes bytes) {
-  constexpr int kMaxDepth = 64, kMaxTables = 100'000'000;
-  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(),
-                                 kMaxDepth, kMaxTables, /*check_alignment=*/false);
-  return verifier.VerifyBuffer<Table>(nullptr) ? flatbuffers::GetRoot<Table>(bytes.data())
-                                               : nullptr;
-}
-
-}  // namespace
-
 ProgramFile::ProgramFile(Bytes file, const std::string& name) : file_(file), name_(name) {
-  if (!pte::begins_as_program(file)) fail("is no ExecuTorch program");
+  if (!begins_as_program(file)) fail("is no ExecuTorch program");
   Bytes flatbuffer = file;
   // The extended header: where the flatbuffer ends and the segments begin.
   if (has_magic(file, 8, "eh00")) {
@@ -63,25 +43,13 @@ const et::Operator& ProgramFile::kernel(const et::ExecutionPlan& plan,
   return *plan.operators()->Get(index);
 }
 
-const fb_xnnpack::XNNGraph* ProgramFile::xnnpack_graph(const et::ExecutionPlan& plan,
-                                                       const et::DelegateCall& call) const {
+ProgramFile::Delegate ProgramFile::delegate(const et::ExecutionPlan& plan,
+                                            const et::DelegateCall& call) const {
   const auto index = static_cast<uint32_t>(call.delegate_index());
   if (plan.delegates() == nullptr || index >= plan.delegates()->size()) fail("is damaged");
   const et::BackendDelegate* delegate = plan.delegates()->Get(index);
-  if (delegate->id() == nullptr || delegate->id()->string_view() != kXnnpack ||
-      delegate->processed() == nullptr)
-    return nullptr;
-  Bytes bytes = payload(*delegate->processed());
-  // Offset and size of the graph follow the header's magic and its own size (payload.h).
-  if (has_magic(bytes, 4, "XH00")) {
-    const auto offset = read_at<uint32_t>(bytes, 10);
-    const auto size = read_at<uint32_t>(bytes, 14);
-    if (offset > bytes.size() || size > bytes.size() - offset) fail("is damaged");
-    bytes = bytes.subspan(offset, size);
-  }
-  const auto* graph = verified<fb_xnnpack::XNNGraph>(bytes);
-  if (graph == nullptr || graph->xnodes() == nullptr) fail("has a damaged delegate");
-  return graph;
+  if (delegate->id() == nullptr || delegate->processed() == nullptr) return {};
+  return {delegate->id()->string_view(), payload(*delegate->processed())};
 }
 
 std::optional<Bytes> ProgramFile::named_data(std::string_view key) const {
@@ -112,4 +80,4 @@ Bytes ProgramFile::payload(const et::BackendDelegateDataReference& place) const 
   return {reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()};
 }
 
-}  // namespace layline
+}  // namespace layline::pte

@@ -19,8 +19,9 @@ struct Rule {
 };
 
 /// Rewrites every node that `refusal` has a reason against and that a rule applies to: the table's,
-/// or one for all ops (constants are computed, axes merged, fused clamps taken out). Returns
-/// whether anything changed.
-bool legalise(Graph& graph, std::string (*refusal)(const Node& node), std::span<const Rule> rules);
+/// or one for all ops (constants are computed, axes merged where there are more than `most_axes`,
+/// fused clamps taken out). Returns whether anything changed.
+bool apply_rules(Graph& graph, std::string (*refusal)(const Node& node),
+                 std::span<const Rule> rules, size_t most_axes);
 
 }  // namespace layline::rewrites

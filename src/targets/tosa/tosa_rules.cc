@@ -1,10 +1,10 @@
-#include "targets/tosa/rules.h"
+#include "targets/tosa/tosa_rules.h"
 
 #include <numeric>
 
-#include "targets/rewrites/rank.h"
-#include "targets/tosa/legalise.h"
+#include "targets/tosa/kernels.h"
 #include "targets/tosa/npu_rules.h"
+#include "targets/tosa/tosa_rewrites.h"
 
 namespace layline::tosa {
 namespace {
@@ -77,14 +77,14 @@ TargetRules rules(const Accelerator* accelerator) {
     return changed;
   };
   rules.quantises_dynamically = false;
-  rules.orders.most_axes = rewrites::kMostAxes;
+  rules.orders.most_axes = kMostAxes;
   rules.orders.node_cost = accelerator ? ethos_node_cost : node_cost;
   MoveCosts& moves = rules.orders.moves;
   moves.byte_ps = 1'000;
   moves.call_ps = (256 << 10) * moves.byte_ps;
   moves.transpose.write_ps = moves.transpose_bytes.write_ps = 0;
   moves.permute = moves.slice = moves.concat = {{{1, 0}}};
-  moves.most_factors = rewrites::kMostAxes;
+  moves.most_factors = kMostAxes;
   return rules;
 }
 

@@ -1,4 +1,4 @@
-#include "targets/xnnpack/legalise.h"
+#include "targets/xnnpack/xnnpack_rewrites.h"
 
 #include <algorithm>
 #include <array>
@@ -14,8 +14,8 @@
 #include "ir/tensor.h"
 #include "targets/kernel_calls.h"
 #include "targets/kernel_rules.h"
+#include "targets/rewrites/apply_rules.h"
 #include "targets/rewrites/formulas.h"
-#include "targets/rewrites/legalise.h"
 #include "targets/rewrites/movement.h"
 #include "targets/rewrites/rank.h"
 #include "targets/rewrites/window.h"
@@ -34,6 +34,10 @@ template <auto rule>
 Value* if_computed(const Builder& build, const Node& node) {
   const TensorType& type = node.result()->type();
   return computes(type.dtype) || type.quantisation ? rule(build, node) : nullptr;
+}
+
+Value* transpose_in_steps(const Builder& build, const Node& node) {
+  return rewrites::transpose_in_steps(build, node, kMostAxes);
 }
 
 Value* scalar(const Builder& build, const Value* like, double value) {
@@ -110,7 +114,7 @@ Value* expand(const Builder& build, const Node& node) {
   if (!computes(x->dtype())) return nullptr;
   Shape from(to.size() - x->shape().size(), Dim(1));
   from.insert(from.end(), x->shape().begin(), x->shape().end());
-  if (!is_static(to) && to.size() <= rewrites::kMostAxes) {
+  if (!is_static(to) && to.size() <= kMostAxes) {
     // Without views, in which several dynamic sizes may meet.
     Shape ones;
     for (size_t a = 0; a < to.size(); ++a) ones.push_back(from[a] == to[a] ? Dim(1) : to[a]);
@@ -292,7 +296,7 @@ Value* linear(const Builder& build, const Node& node) {
 }
 
 constexpr Rule kRules[] = {
-    {Op::relayout, if_computed<rewrites::transpose_in_steps>},
+    {Op::relayout, if_computed<transpose_in_steps>},
     {Op::reciprocal, reciprocal},
     {Op::where, where},
     {Op::gelu, rewrites::gelu_tanh},
@@ -329,8 +333,8 @@ std::string refusal_by_all(const Node& node) {
 }  // namespace
 
 bool legalise(Graph& graph) {
-  const bool changed = rewrites::legalise(graph, refusal, kRules);
-  return rewrites::legalise(graph, refusal_by_all, kernel_rules()) || changed;
+  const bool changed = rewrites::apply_rules(graph, refusal, kRules, kMostAxes);
+  return rewrites::apply_rules(graph, refusal_by_all, kernel_rules(), kMostAxes) || changed;
 }
 
 }  // namespace layline::xnnpack

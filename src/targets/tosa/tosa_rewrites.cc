@@ -1,8 +1,8 @@
-#include "targets/tosa/legalise.h"
+#include "targets/tosa/tosa_rewrites.h"
 
 #include "ir/tensor.h"
+#include "targets/rewrites/apply_rules.h"
 #include "targets/rewrites/formulas.h"
-#include "targets/rewrites/legalise.h"
 #include "targets/rewrites/movement.h"
 #include "targets/rewrites/rank.h"
 #include "targets/tosa/elementwise_rules.h"
@@ -80,11 +80,15 @@ Value* argmax(const Builder& build, const Node& node) {
   return build.add(Op::argmax, {build.convert(x, DType::f32)}, node.attributes());
 }
 
+Value* transpose_in_steps(const Builder& build, const Node& node) {
+  return rewrites::transpose_in_steps(build, node, kMostAxes);
+}
+
 /// One by one, with neighbouring axes of one kind as one, so that six are enough.
 Value* expand(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
   const Shape& to = node.result()->shape();
-  if (to.size() <= rewrites::kMostAxes) return nullptr;
+  if (to.size() <= kMostAxes) return nullptr;
   Shape from(to.size() - x->shape().size(), Dim(1));
   from.insert(from.end(), x->shape().begin(), x->shape().end());
   for (size_t a = 0; a < to.size(); ++a) {
@@ -134,7 +138,7 @@ Value* with_wider_type(const Builder& build, const Node& node) {
 constexpr Rule kRules[] = {
     {std::nullopt, with_one_rank},
     {std::nullopt, with_wider_type},
-    {Op::relayout, rewrites::transpose_in_steps},
+    {Op::relayout, transpose_in_steps},
     {Op::expand, expand},
     {Op::slice, rewrites::legal_slice},
     {Op::concat, rewrites::legal_concat},
@@ -194,6 +198,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-bool legalise(Graph& graph) { return rewrites::legalise(graph, refusal, kRules); }
+bool legalise(Graph& graph) { return rewrites::apply_rules(graph, refusal, kRules, kMostAxes); }
 
 }  // namespace layline::tosa

@@ -8,15 +8,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "schema/program_generated.h"
-#include "schema/xnnpack_generated.h"
 
-namespace layline {
+namespace layline::pte {
 
 class ProgramFile {
  public:
@@ -27,18 +27,25 @@ class ProgramFile {
 
   const executorch_flatbuffer::Program& program() const { return *program_; }
 
-  /// The operator of a call, and the delegate of one.
+  /// The operator of a call.
   const executorch_flatbuffer::Operator& kernel(
       const executorch_flatbuffer::ExecutionPlan& plan,
       const executorch_flatbuffer::KernelCall& call) const;
-  /// The graph of XNNPACK's delegate; null for another backend's.
-  const fb_xnnpack::XNNGraph* xnnpack_graph(const executorch_flatbuffer::ExecutionPlan& plan,
-                                            const executorch_flatbuffer::DelegateCall& call) const;
+
+  /// The backend of a call, and what it was given to run; empty if the file does not say.
+  struct Delegate {
+    std::string_view backend;
+    Bytes payload;
+  };
+  Delegate delegate(const executorch_flatbuffer::ExecutionPlan& plan,
+                    const executorch_flatbuffer::DelegateCall& call) const;
 
   std::optional<Bytes> named_data(std::string_view key) const;
 
- private:
+  /// Throws UserError: the program `what`.
   [[noreturn]] void fail(std::string_view what) const;
+
+ private:
   Bytes segment(uint32_t index) const;
   Bytes payload(const executorch_flatbuffer::BackendDelegateDataReference& place) const;
 
@@ -48,4 +55,27 @@ class ProgramFile {
   const executorch_flatbuffer::Program* program_ = nullptr;
 };
 
-}  // namespace layline
+// How the parts of a file are read, those that backends define among them.
+
+/// The number at a place, 0 beyond the end.
+template <typename T>
+T read_at(ProgramFile::Bytes bytes, size_t at) {
+  T value{};
+  if (bytes.size() < sizeof value || at > bytes.size() - sizeof value) return value;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+bool has_magic(ProgramFile::Bytes bytes, size_t at, std::string_view magic);
+
+/// The root of a flatbuffer; null if it is damaged.
+template <typename Table>
+const Table* verified(ProgramFile::Bytes bytes) {
+  constexpr int kMaxDepth = 64, kMaxTables = 100'000'000;
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(),
+                                 kMaxDepth, kMaxTables, /*check_alignment=*/false);
+  return verifier.VerifyBuffer<Table>(nullptr) ? flatbuffers::GetRoot<Table>(bytes.data())
+                                               : nullptr;
+}
+
+}  // namespace layline::pte

@@ -1,13 +1,12 @@
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 
 #include <algorithm>
 
-#include "targets/xnnpack/legalise.h"
+#include "targets/xnnpack/kernels.h"
+#include "targets/xnnpack/xnnpack_rewrites.h"
 
 namespace layline::xnnpack {
 namespace {
-
-constexpr size_t kMostAxes = 6;  // XNN_MAX_TENSOR_DIMS
 
 /// XNNPACK's softmax is over the last axis: along another one it is permuted there and back.
 Cost softmax_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves) {
@@ -94,6 +93,7 @@ TargetRules rules(const Profile& profile) {
       .orders = {.moves = profile.moves, .most_axes = kMostAxes, .node_cost = node_cost},
       .products = profile.products,
       .profile = profile.name,
+      .depthwise_places = {kDepthwisePlaces.begin(), kDepthwisePlaces.end()},
       .legalise = [](Graph& graph, PassContext&) { return xnnpack::legalise(graph); }};
   rules.orders.moves.most_factors = kMostAxes;
   return rules;

@@ -1,18 +1,18 @@
-#include "compiler/verify_tosa.h"
+#include "targets/tosa/verify.h"
 
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
 
 #include "base/error.h"
-#include "compiler/verify_inputs.h"
+#include "base/sink.h"
 #include "ir/evaluate.h"
 #include "targets/tosa/accelerator.h"
 #include "targets/tosa/lookup.h"
 #include "targets/tosa/lower.h"
 #include "transforms/validate.h"
 
-namespace layline {
+namespace layline::tosa {
 namespace {
 
 /// Of the largest element, for floats.
@@ -95,13 +95,13 @@ std::vector<double> curve(const Node& quantize, const Value* source, const Tenso
 /// entries are moved by as much to share that out; they are integers themselves.
 std::vector<double> allowed_units(const Node& node, Results& results) {
   std::vector<double> allowed(static_cast<size_t>(results.of(node.result()).count()), 1);
-  const auto lookup = node.is(Op::quantize) ? tosa::find_lookup(node) : std::nullopt;
+  const auto lookup = node.is(Op::quantize) ? find_lookup(node) : std::nullopt;
   if (!lookup || lookup->levels.empty()) return allowed;
   const Tensor& integers = results.of(lookup->source);
   const std::vector<double> at = curve(node, lookup->source, integers, 0);
-  for (const tosa::TableLevel& level : lookup->levels) {  // the finest, which counts, comes last
-    const int64_t step = tosa::kTableStep >> level.shift;
-    const double entry = level.scale * static_cast<double>(tosa::kTableStep) / 2;
+  for (const TableLevel& level : lookup->levels) {  // the finest, which counts, comes last
+    const int64_t step = kTableStep >> level.shift;
+    const double entry = level.scale * static_cast<double>(kTableStep) / 2;
     const auto before = curve(node, lookup->source, integers, -step),
                after = curve(node, lookup->source, integers, step);
     for (size_t i = 0; i < allowed.size(); ++i)
@@ -124,19 +124,20 @@ bool is_wrong(const Node& node, Results& results) {
   return false;
 }
 
-class TosaCheck {
+class Check {
  public:
-  TosaCheck(std::vector<Graph>& graphs, const tosa::Accelerator* accelerator,
-            std::span<const Tensor> given, const RunTosa& run)
-      : graphs_(graphs), accelerator_(accelerator), given_(given), run_(run) {}
+  Check(std::vector<Graph>& graphs, const Accelerator* accelerator, std::span<const Tensor> given,
+        const LoadMethod& load)
+      : graphs_(graphs), accelerator_(accelerator), given_(given), load_(load) {}
 
   /// The outputs of the program, and in `report` how they lie.
   std::vector<Tensor> outputs(Report& report) const {
-    const tosa::Program program = tosa::lower(graphs_, report, accelerator_);
+    MemorySink file;
+    write_program(lower(graphs_, report, accelerator_), file);
     std::vector<Tensor> stored;
     for (size_t i = 0; i < given_.size(); ++i)
       stored.push_back(at_boundary(given_[i], report.inputs[i]));
-    std::vector<Tensor> results = run_(program, stored);
+    std::vector<Tensor> results = load_(file.bytes(), graphs_[0].name())(stored);
     LAYLINE_ASSERT(results.size() == report.outputs.size(), "the program gives {} results of {}",
                    results.size(), report.outputs.size());
     return results;
@@ -147,7 +148,7 @@ class TosaCheck {
     Graph& graph = graphs_[0];
     size_t next = 0;
     for (const GraphOutput& output : graph.outputs()) next += output.value != nullptr;
-    const auto computed = tosa::computed_nodes(graph);
+    const auto computed = computed_nodes(graph);
     std::vector<const Node*> nodes;
     for (Node* node : graph)
       if (computed.contains(node)) nodes.push_back(node);
@@ -182,32 +183,22 @@ class TosaCheck {
   }
 
   std::vector<Graph>& graphs_;
-  const tosa::Accelerator* accelerator_;
+  const Accelerator* accelerator_;
   std::span<const Tensor> given_;
-  const RunTosa& run_;
+  const LoadMethod& load_;
 };
 
 }  // namespace
 
-VerifiedMethod verify_tosa(const std::string& path, const CompileOptions& options,
-                           const std::map<std::string, Tensor>& inputs, const RunTosa& run) {
-  LoadedModel model = load_model(path, options);
-  check_input_names(model, inputs);
-  Graph& graph = model.methods[0];
+std::vector<VerifiedMethod> verify(std::vector<Graph>& graphs,
+                                   std::span<const std::vector<Tensor>> inputs,
+                                   const TargetOptions& options, const LoadMethod& load) {
+  const Graph& graph = graphs[0];
   VerifiedMethod verified{graph.name()};
-  const std::vector<Tensor> given = first_inputs(graph, inputs);
-  PipelineOptions pipeline = pipeline_options(options);
-  pipeline.validate = true;
-  pipeline.validation_inputs = given;
-  for (const PassReport& pass : run_pipeline(graph, pipeline).passes)
-    verified.passes += static_cast<size_t>(pass.changes);
-
-  const tosa::Accelerator* accelerator =
-      options.accelerator.empty() ? nullptr : &tosa::find_accelerator(options.accelerator);
-  TosaCheck check(model.methods, accelerator, given, run);
+  Check check(graphs, chosen_accelerator(options.accelerator), inputs[0], load);
   Report report;
   const std::vector<Tensor> actual = check.outputs(report);
-  const std::vector<Tensor> wanted = evaluate(graph, given);
+  const std::vector<Tensor> wanted = evaluate(graph, inputs[0]);
   std::string wrong;
   for (size_t i = 0; i < actual.size(); ++i) {
     const Tensor stored = at_boundary(wanted[i], report.outputs[i]);
@@ -218,13 +209,13 @@ VerifiedMethod verify_tosa(const std::string& path, const CompileOptions& option
   }
   verified.results = actual.size();
   verified.steps = 1;
-  if (wrong.empty() && verified.units <= 1) return verified;
+  if (wrong.empty() && verified.units <= 1) return {verified};
   const Node* node = check.first_wrong();
-  if (node == nullptr && wrong.empty()) return verified;
+  if (node == nullptr && wrong.empty()) return {verified};
   throw InternalError(fmt::format(
       "in Arm's reference model the program gives another output {}than the reference evaluator{}",
       wrong.empty() ? "" : wrong + " ",
-      node ? fmt::format("; the first node that differs is {}", describe(*node)) : ""));
+      node ? fmt::format("; the first node that differs is {}", layline::describe(*node)) : ""));
 }
 
-}  // namespace layline
+}  // namespace layline::tosa

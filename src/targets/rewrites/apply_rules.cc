@@ -1,4 +1,4 @@
-#include "targets/rewrites/legalise.h"
+#include "targets/rewrites/apply_rules.h"
 
 #include <algorithm>
 #include <utility>
@@ -51,9 +51,10 @@ bool moves_integers(const Node& node) {
          (slides && node.operand(0)->type().rank() == 3);
 }
 
-Value* rewrite(const Builder& build, const Node& node, std::span<const Rule> rules) {
+Value* rewrite(const Builder& build, const Node& node, std::span<const Rule> rules,
+               size_t most_axes) {
   if (Value* constant = computed(build, node)) return constant;
-  if (Value* replacement = with_fewer_axes(build, node)) return replacement;
+  if (Value* replacement = with_fewer_axes(build, node, most_axes)) return replacement;
   if (is_quantised(node) && !moves_integers(node)) {
     for (const Rule& rule : rules)
       if (rule.on_integers && rule.op == node.op())
@@ -104,7 +105,8 @@ bool make_empty_values_constant(Graph& graph) {
 
 }  // namespace
 
-bool legalise(Graph& graph, std::string (*refusal)(const Node& node), std::span<const Rule> rules) {
+bool apply_rules(Graph& graph, std::string (*refusal)(const Node& node),
+                 std::span<const Rule> rules, size_t most_axes) {
   bool changed = make_empty_values_constant(graph);
   // What a rule builds stands before the node and is looked at once the node itself is done, so
   // that a rewrite may use ops that need rewriting in turn; but not for ever.
@@ -122,7 +124,7 @@ bool legalise(Graph& graph, std::string (*refusal)(const Node& node), std::span<
     }
     Node* previous = node->previous();
     graph.set_insertion_point(node);
-    Value* replacement = rewrite(Builder(graph, node->origin()), *node, rules);
+    Value* replacement = rewrite(Builder(graph, node->origin()), *node, rules, most_axes);
     graph.set_insertion_point(nullptr);
     if (replacement == nullptr) {
       node = node->next();
