@@ -6,6 +6,7 @@
 #include <chrono>
 #include <iterator>
 #include <map>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
@@ -26,10 +27,16 @@
 namespace layline {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr std::string_view kZipMagic = "PK";
 constexpr std::string_view kTosaMagic = "TOSA";
 constexpr std::string_view kImportStage = "import";
 constexpr std::string_view kDelegate = "delegate";
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 bool moves_data(const Node& node) {
   return node.is(Op::relayout) && !node.attrs<RelayoutAttrs>().relayout.is_view();
@@ -181,14 +188,15 @@ void add_xnnpack_nodes(const Graph& graph, const CompileOptions& options, const 
 
 void add_tosa_nodes(const Graph& graph, const CompileOptions&, const Report& report,
                     std::vector<FinalNode>& nodes) {
+  std::unordered_map<std::string_view, const CannotRun*> refused;
+  for (const CannotRun& node : report.cannot_run) refused.emplace(node.value, &node);
   for (const Node* node : graph) {
     if (node->is(Op::constant)) continue;
-    const auto refused =
-        std::ranges::find(report.cannot_run, node->result()->name(), &CannotRun::value);
+    const auto found = refused.find(node->result()->name());
     nodes.push_back(final_node(
-        *node, refused == report.cannot_run.end()
+        *node, found == refused.end()
                    ? "is written as TOSA operators"
-                   : fmt::format("cannot run on {}: {}", report.accelerator, refused->why)));
+                   : fmt::format("cannot run on {}: {}", report.accelerator, found->second->why)));
   }
 }
 
@@ -228,10 +236,7 @@ void add_pictures(const std::vector<Graph>& graphs, const Target& target,
     target.add_final_nodes(graph, options, compiled.report, nodes);
     pictures.after.push_back(draw(graph, nodes));
   }
-  for (const Explanation& explanation : compiled.explanations)
-    pictures.reasons.push_back({std::string(explanation.pass), explanation.value,
-                                explanation.origin ? explanation.origin->node : "",
-                                explanation.text});
+  pictures.reasons = draw_reasons(compiled.explanations);
   for (const Certificate& certificate : compiled.certificates)
     pictures.certificates.push_back(describe(certificate));
   pictures.arena = draw_arena(compiled.program);
@@ -289,7 +294,7 @@ PipelineOptions pipeline_options(const CompileOptions& options) {
 }
 
 Compiled compile(const std::string& model, const CompileOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
+  const Clock::time_point start = Clock::now();
   const Target& target = find_target(options.target);
   Compiled compiled;
   compiled.report.version = LAYLINE_VERSION;
@@ -304,8 +309,16 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
     for (const Node* node : graph) permutes.implied += moves_data(*node);
   permutes.implied -= permutes.source;
 
-  if (options.draw)
-    for (const Graph& graph : graphs) compiled.pictures.before.push_back(draw(graph));
+  // What is only told is timed apart.
+  const auto tell = [&](auto&& what) {
+    const Clock::time_point begin = Clock::now();
+    what();
+    compiled.report.report_ms += ms_since(begin);
+  };
+  tell([&] {
+    if (options.draw)
+      for (const Graph& graph : graphs) compiled.pictures.before.push_back(draw(graph));
+  });
   const PipelineOptions pipeline = pipeline_options(options);
   for (Graph& graph : graphs) {
     if (options.emit == kImportStage) break;
@@ -317,13 +330,14 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
     return compiled;
   }
   target.lower(graphs, options, compiled);
-  if (options.explain)
-    for (const Graph& graph : graphs)
-      target.add_final_nodes(graph, options, compiled.report, compiled.nodes);
-  if (options.draw) add_pictures(graphs, target, options, compiled);
+  tell([&] {
+    if (options.explain)
+      for (const Graph& graph : graphs)
+        target.add_final_nodes(graph, options, compiled.report, compiled.nodes);
+    if (options.draw) add_pictures(graphs, target, options, compiled);
+  });
   prove(compiled);
-  compiled.report.compile_ms =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  compiled.report.compile_ms = ms_since(start) - compiled.report.report_ms;
   return compiled;
 }
 
