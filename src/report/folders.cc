@@ -38,6 +38,7 @@ class Tree {
     const std::vector<size_t> own = own_folders(repeat, common);
     const std::string& like = own.empty() ? nodes_[repeat.first].name : folders_[own[0]].name;
     const size_t others = child(common, fmt::format("{} more like {}", repeat.count - 1, like));
+    of_repeats_.push_back(others);
     for (size_t block = 1; block < repeat.count; ++block) {
       const size_t above =
           own.empty() ? child(others, fmt::format("repeat {}", block + 1)) : others;
@@ -76,6 +77,7 @@ class Tree {
       if (is_new) folders.paths.push_back(path(folder));
       folders.of_node.push_back(known->second);
     }
+    for (const size_t folder : of_repeats_) folders.of_repeats.push_back(path(folder));
     folders.repeats = std::move(repeats_);
     return folders;
   }
@@ -168,6 +170,7 @@ class Tree {
   std::vector<Folder> folders_ = {Folder()};
   std::unordered_map<std::string, size_t> children_;  // by the parent and the name
   std::vector<size_t> of_node_;
+  std::vector<size_t> of_repeats_;
   std::vector<size_t> repeats_;
 };
 

@@ -14,8 +14,9 @@ namespace layline {
 inline constexpr size_t kMostInFolder = 200;
 
 struct Folders {
-  std::vector<std::string> paths;  // names of folders, the outermost first, joined by '.'
-  std::vector<size_t> of_node;     // the place in `paths` of each node's folder
+  std::vector<std::string> paths;       // names of folders, the outermost first, joined by '.'
+  std::vector<size_t> of_node;          // the place in `paths` of each node's folder
+  std::vector<std::string> of_repeats;  // the paths of those that hold blocks after the first
   /// How many blocks a node stands for: it is in the first of them, and the others are in a folder.
   std::vector<size_t> repeats;
 };

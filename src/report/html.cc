@@ -40,7 +40,8 @@ void write(JsonWriter& json, const Picture& picture) {
   const Folders folders = folders_of(picture);
   json.object([&] {
     json.key("method").string(picture.method);
-    json.key("folders").list_of(folders.paths, [&](const std::string& path) { json.string(path); });
+    json.key("folders").strings(folders.paths);
+    json.key("repeats").strings(folders.of_repeats);
     json.key("nodes").list([&] {
       for (size_t i = 0; i < picture.nodes.size(); ++i)
         write(json, picture.nodes[i], folders.of_node[i], folders.repeats[i]);

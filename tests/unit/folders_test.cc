@@ -59,6 +59,7 @@ TEST(Folders, StepsAfterTheFirstAreInOneFolder) {
   const Folders folders = folders_of(picture);
   EXPECT_EQ(folder(folders, 5), "rnn");
   EXPECT_EQ(folders.repeats[5], 5u);
+  EXPECT_EQ(folders.of_repeats, std::vector<std::string>{"rnn.4 more like v0_0"});
   EXPECT_EQ(folder(folders, 6), "rnn.4 more like v0_0.repeat 2");
   EXPECT_EQ(folder(folders, 29), "rnn.4 more like v0_0.repeat 5");
   EXPECT_EQ(folders.repeats[29], 1u);

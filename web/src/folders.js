@@ -28,12 +28,18 @@ function drawnCount(picture, open) {
   return picture.nodes.reduce((count, node) => count + (hidden[node.folder] === null), closed.size);
 }
 
-/** All folders of the pictures, by how deep they are. */
+/** The folders of the pictures by how deep they are, but for repeats and what is in them: those are
+ *  opened one by one. */
 function levels(pictures) {
   const byDepth = [];
-  for (const picture of pictures)
+  for (const picture of pictures) {
+    const repeats = new Set(picture.repeats);
     for (const path of picture.folders)
-      foldersOn(path).forEach((folder, depth) => (byDepth[depth] ??= new Set()).add(folder));
+      for (const [depth, folder] of foldersOn(path).entries()) {
+        if (repeats.has(folder)) break;
+        (byDepth[depth] ??= new Set()).add(folder);
+      }
+  }
   return byDepth;
 }
 

@@ -9,6 +9,7 @@ import { visible } from "./folders.js";
 const path = line((p) => p.x, (p) => p.y).curve(curveBasis);
 
 const kLongestTitle = 36;
+const kMostRows = 20; // that an edge passes
 
 /** The end of a path says more than its beginning. */
 const shortened = (path) => (path.length > kLongestTitle ? `…${path.slice(1 - kLongestTitle)}` : path);
@@ -40,6 +41,16 @@ function label(picture, item) {
   };
 }
 
+/** Tells the edges that pass by many others, such as those of a value that every step reads. dagre has
+ *  a place for an edge in every row that it passes, and would take minutes for them. */
+function longEdges(items, edges) {
+  const rows = new Map();
+  const into = Map.groupBy(edges, (edge) => edge.to);
+  for (const { id } of items)
+    rows.set(id, (into.get(id) ?? []).reduce((row, edge) => Math.max(row, (rows.get(edge.from) ?? -1) + 1), 0));
+  return (edge) => Math.abs(rows.get(edge.to) - rows.get(edge.from)) > kMostRows;
+}
+
 export class GraphView {
   /** `onSelect(index)` is called for a node, `onToggle(folder)` for a folder. */
   constructor(svg, picture, { onSelect, onToggle }) {
@@ -64,10 +75,18 @@ export class GraphView {
       const letters = Math.max(item.label.title.length * 7, item.label.type.length * 5, item.label.badge.length * 6);
       graph.setNode(item.id, { width: Math.min(260, letters + 16), height: item.label.badge ? 46 : 34 });
     }
-    for (const edge of edges) graph.setEdge(edge.from, edge.to);
+    const isLong = longEdges(items, edges);
+    for (const edge of edges) if (!isLong(edge)) graph.setEdge(edge.from, edge.to);
     dagre.layout(graph);
     this.graph = graph;
     this.render(items, edges);
+  }
+
+  /** The line of an edge; of one that was not laid out, straight from box to box. */
+  points(edge) {
+    const [from, to] = [this.graph.node(edge.from), this.graph.node(edge.to)];
+    return this.graph.edge(edge.from, edge.to)?.points
+      ?? [{ x: from.x, y: from.y + from.height / 2 }, { x: to.x, y: to.y - to.height / 2 }];
   }
 
   /** A box around what is in each open folder, the outermost first. dagre can nest by itself, but
@@ -98,7 +117,7 @@ export class GraphView {
       .on("click", (_, c) => this.onToggle(c.folder)).append("title").text((c) => `close ${c.folder}`);
     cluster.append("text").attr("x", 4).attr("y", 11).text((c) => c.folder.split(".").at(-1));
     stage.selectAll(".edge").data(edges).join("path").attr("class", "edge")
-      .attr("d", (e) => path(graph.edge(e.from, e.to).points));
+      .attr("d", (e) => path(this.points(e)));
     const node = stage.selectAll(".node").data(items).join("g")
       .attr("class", (item) => `node ${item.label.kind}`)
       .attr("transform", (item) => `translate(${graph.node(item.id).x},${graph.node(item.id).y})`)
