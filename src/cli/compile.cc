@@ -102,6 +102,17 @@ void emit_text(const std::string& text, const std::string& output) {
   file.commit();
 }
 
+void write_report_file(OutputFile& file, const std::string& path, const Compiled& compiled) {
+  const TextSink sink = [&](std::string_view text) { file.write(text); };
+  if (path.ends_with(".html")) {
+    write_page(sink, compiled.report, compiled.pictures);
+    return;
+  }
+  JsonWriter json(sink);
+  write_report(json, compiled.report, compiled.pictures);
+  sink("\n");
+}
+
 /// Both files or neither.
 void commit(OutputFile& program, OutputFile* report, const std::string& report_path, bool sync) {
   if (sync) program.sync();
@@ -156,11 +167,9 @@ void run_compile(const CompileArguments& arguments) {
   compiled.program->write(sink);
   // Writing is part of compiling: weights get their final order on the way into the file.
   compiled.report.compile_ms =
-      std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  if (report)
-    report->write(arguments.report.ends_with(".html")
-                      ? to_html(compiled.report, compiled.pictures)
-                      : to_json(compiled.report, compiled.pictures));
+      std::chrono::duration<double, std::milli>(Clock::now() - start).count() -
+      compiled.report.report_ms;
+  if (report) write_report_file(*report, arguments.report, compiled);
   const uint64_t bytes = program.position();
   commit(program, report ? &*report : nullptr, arguments.report, arguments.sync);
   progress.reset();

@@ -6,7 +6,7 @@
 #include <memory>
 #include <set>
 
-#include "base/json_text.h"
+#include "base/json_writer.h"
 #include "base/mapped_file.h"
 #include "cli/color.h"
 #include "cli/command.h"
@@ -83,13 +83,15 @@ std::string as_table(const std::vector<Row>& rows) {
 }
 
 std::string as_json(const std::vector<Row>& rows) {
-  return json::list_of(rows,
-                       [](const Row& row) {
-                         return json::object({{"what", json::string(row.name)},
-                                              {"a", json::number(row.before)},
-                                              {"b", json::number(row.after)}});
-                       }) +
-         "\n";
+  return json_text([&](JsonWriter& json) {
+    json.list_of(rows, [&](const Row& row) {
+      json.object([&] {
+        json.key("what").string(row.name);
+        json.key("a").number(row.before);
+        json.key("b").number(row.after);
+      });
+    });
+  });
 }
 
 xnnpack::ProgramFacts facts_of(const std::string& path) {

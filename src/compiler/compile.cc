@@ -6,6 +6,7 @@
 #include <chrono>
 #include <iterator>
 #include <map>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
@@ -19,10 +20,16 @@
 namespace layline {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr std::string_view kZipMagic = "PK";
 constexpr std::string_view kTosaMagic = "TOSA";
 constexpr std::string_view kImportStage = "import";
 constexpr std::string_view kDelegate = "delegate";
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 bool moves_data(const Node& node) {
   return node.is(Op::relayout) && !node.attrs<RelayoutAttrs>().relayout.is_view();
@@ -99,10 +106,7 @@ void add_pictures(const std::vector<Graph>& graphs, const Target& target,
   for (const Graph& graph : graphs)
     pictures.after.push_back(
         draw(graph, target.final_nodes(graph, target_options(options), compiled.report)));
-  for (const Explanation& explanation : compiled.explanations)
-    pictures.reasons.push_back({std::string(explanation.pass), explanation.value,
-                                explanation.origin ? explanation.origin->node : "",
-                                explanation.text});
+  pictures.reasons = draw_reasons(compiled.explanations);
   for (const Certificate& certificate : compiled.certificates)
     pictures.certificates.push_back(describe(certificate));
   pictures.arena = compiled.program->arena();
@@ -153,7 +157,7 @@ PipelineOptions pipeline_options(const CompileOptions& options) {
 }
 
 Compiled compile(const std::string& model, const CompileOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
+  const Clock::time_point start = Clock::now();
   const Target& target = find_target(options.target);
   Compiled compiled;
   compiled.report.version = LAYLINE_VERSION;
@@ -168,8 +172,16 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
     for (const Node* node : graph) permutes.implied += moves_data(*node);
   permutes.implied -= permutes.source;
 
-  if (options.draw)
-    for (const Graph& graph : graphs) compiled.pictures.before.push_back(draw(graph));
+  // What is only told is timed apart.
+  const auto tell = [&](auto&& what) {
+    const Clock::time_point begin = Clock::now();
+    what();
+    compiled.report.report_ms += ms_since(begin);
+  };
+  tell([&] {
+    if (options.draw)
+      for (const Graph& graph : graphs) compiled.pictures.before.push_back(draw(graph));
+  });
   const PipelineOptions pipeline = pipeline_options(options);
   compiled.report.profile = pipeline.target.profile;
   for (Graph& graph : graphs) {
@@ -182,13 +194,14 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
     return compiled;
   }
   compiled.program = target.lower(graphs, target_options(options), compiled.report);
-  if (options.explain)
-    for (const Graph& graph : graphs)
-      std::ranges::move(target.final_nodes(graph, target_options(options), compiled.report),
-                        std::back_inserter(compiled.nodes));
-  if (options.draw) add_pictures(graphs, target, options, compiled);
-  compiled.report.compile_ms =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  tell([&] {
+    if (options.explain)
+      for (const Graph& graph : graphs)
+        std::ranges::move(target.final_nodes(graph, target_options(options), compiled.report),
+                          std::back_inserter(compiled.nodes));
+    if (options.draw) add_pictures(graphs, target, options, compiled);
+  });
+  compiled.report.compile_ms = ms_since(start) - compiled.report.report_ms;
   return compiled;
 }
 

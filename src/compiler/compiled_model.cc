@@ -37,11 +37,16 @@ void CompiledModel::save(const std::string& path) const {
 }
 
 std::string CompiledModel::report_json() const {
-  return to_json(contents_->compiled.report, contents_->compiled.pictures);
+  return json_text([this](JsonWriter& json) {
+    write_report(json, contents_->compiled.report, contents_->compiled.pictures);
+  });
 }
 
 std::string CompiledModel::report_html() const {
-  return to_html(contents_->compiled.report, contents_->compiled.pictures);
+  std::string page;
+  write_page([&](std::string_view text) { page += text; }, contents_->compiled.report,
+             contents_->compiled.pictures);
+  return page;
 }
 
 std::string CompiledModel::explain() const { return explain_all(contents_->compiled); }
@@ -53,8 +58,8 @@ std::string CompiledModel::explain(const std::string& node) const {
 std::vector<TargetInfo> targets() {
   std::vector<TargetInfo> result;
   for (const Target* target : all_targets())
-    result.push_back({std::string(target->name), std::string(target->extension),
-                      std::string(target->programs)});
+    result.push_back(
+        {std::string(target->name), std::string(target->extension), std::string(target->programs)});
   return result;
 }
 

@@ -78,4 +78,19 @@ Picture draw(const Graph& graph, const std::vector<FinalNode>& nodes) {
   return Drawing(graph).draw(nodes);
 }
 
+std::vector<Reason> draw_reasons(const std::vector<Explanation>& explanations) {
+  std::vector<Reason> reasons;
+  std::unordered_map<std::string_view, const Explanation*> last;  // about each value
+  for (const Explanation& explanation : explanations) {
+    const Explanation*& before = last[explanation.value];
+    const bool is_told =
+        before != nullptr && before->pass == explanation.pass && before->text == explanation.text;
+    before = &explanation;
+    if (is_told) continue;
+    reasons.push_back({std::string(explanation.pass), explanation.value,
+                       explanation.origin ? explanation.origin->node : "", explanation.text});
+  }
+  return reasons;
+}
+
 }  // namespace layline

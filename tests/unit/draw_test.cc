@@ -29,6 +29,21 @@ graph "g" {
   EXPECT_EQ(picture.nodes[3].inputs, std::vector<size_t>{2});
 }
 
+TEST(Draw, ADecisionThatIsMadeAgainIsToldOnce) {
+  const auto origin = std::make_shared<const Origin>(Origin{"conv", "", ""});
+  const std::vector<Reason> reasons = draw_reasons({{"p", "x", origin, "stays"},
+                                                    {"p", "y", nullptr, "stays"},
+                                                    {"p", "x", origin, "stays"},
+                                                    {"q", "x", origin, "stays"},
+                                                    {"q", "x", origin, "goes"}});
+  ASSERT_EQ(reasons.size(), 4u);
+  EXPECT_EQ(reasons[0].origin, "conv");
+  EXPECT_EQ(reasons[1].value, "y");
+  EXPECT_EQ(reasons[1].origin, "");
+  EXPECT_EQ(reasons[2].pass, "q");
+  EXPECT_EQ(reasons[3].text, "goes");
+}
+
 TEST(Draw, ATensorOfTheArenaLivesFromItsFirstInstructionToItsLast) {
   pte::Program program;
   pte::Method& method = program.methods.emplace_back();

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
@@ -70,15 +71,16 @@ std::unique_ptr<TargetProgram> lower_for(const std::vector<Graph>& graphs,
 }
 
 std::vector<FinalNode> final_nodes(const Graph& graph, const TargetOptions&, const Report& report) {
+  std::unordered_map<std::string_view, const CannotRun*> refused;
+  for (const CannotRun& node : report.cannot_run) refused.emplace(node.value, &node);
   std::vector<FinalNode> nodes;
   for (const Node* node : graph) {
     if (node->is(Op::constant)) continue;
-    const auto refused =
-        std::ranges::find(report.cannot_run, node->result()->name(), &CannotRun::value);
+    const auto found = refused.find(node->result()->name());
     nodes.push_back(final_node(
-        *node, refused == report.cannot_run.end()
+        *node, found == refused.end()
                    ? "is written as TOSA operators"
-                   : fmt::format("cannot run on {}: {}", report.accelerator, refused->why)));
+                   : fmt::format("cannot run on {}: {}", report.accelerator, found->second->why)));
   }
   return nodes;
 }
