@@ -202,7 +202,7 @@ def start(runtime, name, threads, scratch):
     """The runtime with the model loaded, its file, and the seconds to make the file from a .pt2."""
     if runtime == "layline":
         file, report = scratch / "layline.pte", scratch / "report.json"
-        command = [LAYLINE, "compile", ZOO / f"{name}.pt2", "-o", file, "--report", report]
+        command = [LAYLINE, "compile", ZOO / f"{name}.pt2", "-o", file, "--report", report, "--profile", "host"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         told = read_json(report)
         program = Program(file, name, threads, scratch)
