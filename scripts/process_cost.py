@@ -2,10 +2,17 @@
 
 import os
 import time
+from typing import NamedTuple
+
+
+class Cost(NamedTuple):
+    seconds: float  # from its start to its end
+    processor_seconds: float  # of all its threads; the same on a machine that is busy
+    peak_bytes: int  # resident
 
 
 def process_cost(*command):
-    """Seconds and peak resident bytes of one process, which must succeed."""
+    """The cost of one run of a command, which must succeed."""
     quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     start = time.perf_counter()
     child = os.posix_spawnp(command[0], command, os.environ, file_actions=quiet)
@@ -13,4 +20,4 @@ def process_cost(*command):
     elapsed = time.perf_counter() - start
     if status != 0:
         raise SystemExit(f"{' '.join(command)} failed")
-    return elapsed, usage.ru_maxrss * 1024
+    return Cost(elapsed, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)

@@ -126,6 +126,7 @@ class Report:
     model: str
     target: str
     compile_ms: float
+    report_ms: float
     ops: int
     delegates: int
     portable_ops: list[PortableOp]

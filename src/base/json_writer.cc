@@ -18,9 +18,13 @@ bool is_plain(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
 }  // namespace
 
 std::string json_string(std::string_view value) {
-  if (std::ranges::all_of(value, is_plain)) return fmt::format("\"{}\"", value);
-  const bool is_utf8 = simdjson::validate_utf8(value.data(), value.size());
   std::string out = "\"";
+  if (std::ranges::all_of(value, is_plain)) {
+    out += value;
+    out += '"';
+    return out;
+  }
+  const bool is_utf8 = simdjson::validate_utf8(value.data(), value.size());
   for (const char c : value) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {

@@ -21,9 +21,9 @@ struct Folders {
   std::vector<size_t> repeats;
 };
 
-/// The modules of the user's own code are folders. Of blocks that repeat (repeats.h), the first is
-/// drawn where it is, and the others together are one folder beside it, "13 more like NAME". What
-/// is still too much for one folder is cut into parts, "1 to 100".
+/// The modules of the user's own code are folders. The first of some blocks that repeat (repeats.h)
+/// is drawn where it is; the others together are one folder beside it, "13 more like NAME". What is
+/// still too much for one folder is cut into parts, "1 to 100".
 Folders folders_of(const Picture& picture);
 
 }  // namespace layline

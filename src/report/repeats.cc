@@ -117,12 +117,14 @@ class Search {
       const size_t input = nodes_[node].inputs[i];
       const size_t at_first = nodes_[in_first].inputs[i];
       const size_t at_second = nodes_[in_first + period].inputs[i];
-      const bool is_carried = at_first < first && at_second >= first;
-      const bool fits =
-          at_first >= first ? input == at_first + block * period
-          : is_carried ? at_second < first + period && input == at_second + (block - 1) * period
-                       : input < first && input + block * at_first == at_first + block * at_second;
-      if (!fits) return false;
+      if (at_first >= first) {  // its own block
+        if (input != at_first + block * period) return false;
+      } else if (at_second >= first) {  // the block before
+        if (at_second >= first + period || input != at_second + (block - 1) * period) return false;
+      } else {  // before all blocks, by equal steps
+        if (input >= first || input + block * at_first != at_first + block * at_second)
+          return false;
+      }
     }
     return true;
   }

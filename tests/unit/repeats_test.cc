@@ -30,11 +30,13 @@ std::vector<size_t> expanded_inputs(const Picture& picture, const Repeat& repeat
     if (first[i] >= repeat.first) {
       inputs.push_back(first[i] + block * repeat.period);
     } else if (second[i] >= repeat.first) {
+      EXPECT_LT(second[i], repeat.first + repeat.period);  // the block before
       inputs.push_back(block == 0 ? first[i] : second[i] + (block - 1) * repeat.period);
     } else {
       const auto step = static_cast<int64_t>(second[i]) - static_cast<int64_t>(first[i]);
       inputs.push_back(
           static_cast<size_t>(static_cast<int64_t>(first[i]) + step * static_cast<int64_t>(block)));
+      EXPECT_LT(inputs.back(), repeat.first);
     }
   }
   return inputs;
@@ -113,6 +115,20 @@ TEST(Repeats, AnInputThatIsReadElsewhereEndsThem) {
   ASSERT_FALSE(repeats.empty());
   EXPECT_EQ(repeats[0].count * repeats[0].period, 39u);
   for (const Repeat& repeat : repeats) expect_expands(picture, repeat);
+}
+
+TEST(Repeats, ABlockThatReadsItselfIsNotLikeOneThatDoesNot) {
+  Picture picture = with_an_input();
+  for (size_t block = 0; block < 20; ++block) {
+    picture.nodes.push_back(node("abs", {0}));
+    picture.nodes.push_back(node("exp", {block == 0 ? 0 : picture.nodes.size() - 1}));
+  }
+  const std::vector<Repeat> repeats = find_repeats(picture);
+  ASSERT_EQ(repeats.size(), 1u);
+  // Blocks begin with the exp: the first reads the input, the others the abs of the block before.
+  EXPECT_EQ(repeats[0].first, 2u);
+  EXPECT_EQ(repeats[0].count, 19u);
+  expect_expands(picture, repeats[0]);
 }
 
 TEST(Repeats, FewNodesAreDrawnAsTheyAre) {

@@ -20,7 +20,7 @@ function label(picture, item) {
     const nodes = item.nodes.map((i) => picture.nodes[i]);
     const permutes = nodes.filter((node) => node.moves);
     const moved = permutes.reduce((sum, node) => sum + node.bytes, 0);
-    // Of layers within layers that repeat, the outer ones.
+    // The outer count, where layers repeat within layers.
     const repeats = nodes.reduce((least, node) => Math.min(least, node.repeats ?? 1), Infinity);
     return {
       kind: "group",
@@ -82,7 +82,7 @@ export class GraphView {
     this.render(items, edges);
   }
 
-  /** The line of an edge; of one that was not laid out, straight from box to box. */
+  /** The line of an edge; one that was not laid out goes straight from box to box. */
   points(edge) {
     const [from, to] = [this.graph.node(edge.from), this.graph.node(edge.to)];
     return this.graph.edge(edge.from, edge.to)?.points
