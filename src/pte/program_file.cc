@@ -43,13 +43,11 @@ const et::Operator& ProgramFile::kernel(const et::ExecutionPlan& plan,
   return *plan.operators()->Get(index);
 }
 
-ProgramFile::Delegate ProgramFile::delegate(const et::ExecutionPlan& plan,
-                                            const et::DelegateCall& call) const {
+const et::BackendDelegate& ProgramFile::delegate(const et::ExecutionPlan& plan,
+                                                 const et::DelegateCall& call) const {
   const auto index = static_cast<uint32_t>(call.delegate_index());
   if (plan.delegates() == nullptr || index >= plan.delegates()->size()) fail("is damaged");
-  const et::BackendDelegate* delegate = plan.delegates()->Get(index);
-  if (delegate->id() == nullptr || delegate->processed() == nullptr) return {};
-  return {delegate->id()->string_view(), payload(*delegate->processed())};
+  return *plan.delegates()->Get(index);
 }
 
 std::optional<Bytes> ProgramFile::named_data(std::string_view key) const {

@@ -27,18 +27,15 @@ class ProgramFile {
 
   const executorch_flatbuffer::Program& program() const { return *program_; }
 
-  /// The operator of a call.
+  /// The operator of a call, and the delegate of one.
   const executorch_flatbuffer::Operator& kernel(
       const executorch_flatbuffer::ExecutionPlan& plan,
       const executorch_flatbuffer::KernelCall& call) const;
-
-  /// The backend of a call, and what it was given to run; empty if the file does not say.
-  struct Delegate {
-    std::string_view backend;
-    Bytes payload;
-  };
-  Delegate delegate(const executorch_flatbuffer::ExecutionPlan& plan,
-                    const executorch_flatbuffer::DelegateCall& call) const;
+  const executorch_flatbuffer::BackendDelegate& delegate(
+      const executorch_flatbuffer::ExecutionPlan& plan,
+      const executorch_flatbuffer::DelegateCall& call) const;
+  /// What a delegate's backend is given to run.
+  Bytes payload(const executorch_flatbuffer::BackendDelegateDataReference& place) const;
 
   std::optional<Bytes> named_data(std::string_view key) const;
 
@@ -47,7 +44,6 @@ class ProgramFile {
 
  private:
   Bytes segment(uint32_t index) const;
-  Bytes payload(const executorch_flatbuffer::BackendDelegateDataReference& place) const;
 
   Bytes file_;
   const std::string& name_;

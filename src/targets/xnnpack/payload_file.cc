@@ -7,9 +7,11 @@ namespace et = executorch_flatbuffer;
 const fb_xnnpack::XNNGraph* called_graph(const pte::ProgramFile& file,
                                          const et::ExecutionPlan& plan,
                                          const et::DelegateCall& call) {
-  const auto [backend, payload] = file.delegate(plan, call);
-  if (backend != "XnnpackBackend") return nullptr;
-  pte::ProgramFile::Bytes bytes = payload;
+  const et::BackendDelegate& delegate = file.delegate(plan, call);
+  if (delegate.id() == nullptr || delegate.id()->string_view() != "XnnpackBackend" ||
+      delegate.processed() == nullptr)
+    return nullptr;
+  pte::ProgramFile::Bytes bytes = file.payload(*delegate.processed());
   // Offset and size of the graph follow the header's magic and its own size (payload.h).
   if (pte::has_magic(bytes, 4, "XH00")) {
     const auto offset = pte::read_at<uint32_t>(bytes, 10);
