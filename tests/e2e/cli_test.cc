@@ -15,6 +15,7 @@
 
 #include "base/npy.h"
 #include "compiler/compile.h"
+#include "layline/version.h"
 #include "transforms/pipeline.h"
 
 namespace layline {

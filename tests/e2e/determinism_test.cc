@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "layline/version.h"
+
 namespace layline {
 namespace {
 
