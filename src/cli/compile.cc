@@ -14,7 +14,7 @@
 #include "base/output_file.h"
 #include "cli/color.h"
 #include "cli/command.h"
-#include "cli/file_sink.h"
+#include "pte/file_sink.h"
 #include "cli/progress.h"
 #include "report/html.h"
 #include "report/model_explorer.h"

@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/output_file.h"
-#include "cli/file_sink.h"
+#include "pte/file_sink.h"
 #include "runtime/tensor_file.h"
 
 namespace layline {
