@@ -4,7 +4,7 @@
 
 #include "ir/builder.h"
 #include "layout/placement.h"
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 
 namespace layline {
 namespace {

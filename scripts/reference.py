@@ -1,13 +1,15 @@
 """Runs a compiled program on what torch was given and compares with what torch computed.
 
-A reference is a folder of input_I.npy and output_I.npy.
+A reference is an .npz file of input_I and output_I (tests/models/export.py). No numpy is needed.
 """
 
 import array
 import ast
 import math
 import operator
+import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 
@@ -39,6 +41,14 @@ def largest_error(actual_file, expected_file):
     return max(differences, default=0.0) / largest
 
 
+def unpacked(reference, folder):
+    """The folder, with the .npy files of the reference and no others."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with zipfile.ZipFile(reference) as archive:
+        archive.extractall(folder)
+    return folder
+
+
 def numbered(folder, stem):
     """input_0.npy, input_1.npy, ... in order."""
     files = Path(folder).glob(f"{stem}_*.npy")
@@ -47,13 +57,14 @@ def numbered(folder, stem):
 
 def error_against(reference, layline, program, report, scratch):
     """The largest error of any output of the program, compiled with this report."""
+    arrays = unpacked(reference, Path(scratch) / "reference")
     inputs = [
         f"--input={declared['name']}={file}"
-        for declared, file in zip(report["inputs"], numbered(reference, "input"), strict=True)
+        for declared, file in zip(report["inputs"], numbered(arrays, "input"), strict=True)
     ]
     command = [layline, "run", program, *inputs, "--output-dir", scratch]
     subprocess.run(command, check=True, capture_output=True, text=True)
-    outputs = zip(report["outputs"], numbered(reference, "output"), strict=True)
+    outputs = zip(report["outputs"], numbered(arrays, "output"), strict=True)
     return max(
         largest_error(Path(scratch) / f"{declared['name']}.npy", file)
         for declared, file in outputs

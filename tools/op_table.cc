@@ -8,14 +8,11 @@
 #include <string>
 
 #include "base/error.h"
+#include "compiler/targets.h"
 #include "frontend/pt2/call.h"
 #include "ir/op.h"
 #include "ir/text.h"
 #include "targets/kernel_calls.h"
-#include "targets/tosa/kernels.h"
-#include "targets/tosa/legalise.h"
-#include "targets/xnnpack/kernels.h"
-#include "targets/xnnpack/legalise.h"
 
 namespace layline {
 namespace {
@@ -46,11 +43,6 @@ std::string_view sample_attributes(Op op) {
   }
 }
 
-struct Target {
-  bool (*legalise)(Graph& graph);
-  std::string (*refusal)(const Node& node);
-};
-
 /// Whether a plain f32 node of the op becomes nodes that the target takes, one and all.
 bool is_rewritten(const OpInfo& op, const Target& target) {
   std::string operands = "%x";
@@ -61,7 +53,9 @@ bool is_rewritten(const OpInfo& op, const Target& target) {
       op.name, operands, sample_attributes(op.op));
   try {
     Graph graph = parse_graph(text, "sample");
-    if (!target.legalise(graph)) return false;
+    const TargetRules rules = target.rules({});
+    PassContext context("legalise", rules, nullptr);
+    if (!rules.legalise(graph, context)) return false;
     for (const Node* node : graph)
       if (!node->is(Op::constant) && !target.refusal(*node).empty()) return false;
     return true;
@@ -70,17 +64,9 @@ bool is_rewritten(const OpInfo& op, const Target& target) {
   }
 }
 
-std::string_view xnnpack_cell(const OpInfo& op) {
-  if (op.op == Op::constant) return "yes";
-  if (xnnpack::find_kernel(op.op) != nullptr) return "yes";
-  return is_rewritten(op, {xnnpack::legalise, xnnpack::refusal}) ? "rewritten" : "";
-}
-
-std::string_view tosa_cell(const OpInfo& op) {
-  if (op.op == Op::constant || tosa::find_kernel(op.op) != nullptr) return "yes";
-  return is_rewritten(op, {tosa::legalise, [](const Node& node) { return tosa::refusal(node); }})
-             ? "rewritten"
-             : "";
+std::string_view target_cell(const OpInfo& op, const Target& target) {
+  if (op.op == Op::constant || target.has_kernel(op.op)) return "yes";
+  return is_rewritten(op, target) ? "rewritten" : "";
 }
 
 std::string portable_cell(Op op) {
@@ -112,14 +98,23 @@ std::string_view class_name(OpClass op_class) {
 }
 
 void print_core_ops() {
+  std::string titles, line;
+  for (const Target* target : all_targets()) {
+    titles += fmt::format(" {} |", target->title);
+    line += " --- |";
+  }
   fmt::print(
       "## Core ops: {}\n\n"
-      "| op | class | operands | XNNPACK | portable kernels (`aten::`) | TOSA |\n"
-      "| --- | --- | --- | --- | --- | --- |\n",
-      all_ops().size());
-  for (const OpInfo& op : all_ops())
-    fmt::print("| `{}` | {} | {} | {} | {} | {} |\n", op.name, class_name(op.op_class),
-               op.operand_names, xnnpack_cell(op), portable_cell(op.op), tosa_cell(op));
+      "| op | class | operands |{} portable kernels (`aten::`) |\n"
+      "| --- | --- | --- |{} --- |\n",
+      all_ops().size(), titles, line);
+  for (const OpInfo& op : all_ops()) {
+    std::string cells;
+    for (const Target* target : all_targets())
+      cells += fmt::format(" {} |", target_cell(op, *target));
+    fmt::print("| `{}` | {} | {} |{} {} |\n", op.name, class_name(op.op_class), op.operand_names,
+               cells, portable_cell(op.op));
+  }
 }
 
 void print_imported_ops() {
@@ -147,11 +142,14 @@ int main() {
   fmt::print(
       "# Supported ops\n\n"
       "Made by `make docs` from the compiler's tables; a test compares.\n\n"
-      "An exported program's ATen ops become core ops. A core op runs in the XNNPACK delegate if\n"
-      "XNNPACK has a kernel for it (\"yes\") or `legalise` rewrites it into ops that have one\n"
-      "(\"rewritten\"), for float32 and float16 and within the kernel's limits; otherwise on the\n"
-      "portable kernels named. What neither can run is refused at compile time\n"
-      "([limits](limits.md)). The last column says the same for `--target tosa`.\n\n");
+      "An exported program's ATen ops become core ops. A core op runs on a target if that has a "
+      "kernel\n"
+      "for it (\"yes\") or `legalise` rewrites it into ops that have one (\"rewritten\"), for "
+      "float32\n"
+      "and float16 and within the kernel's limits. In a program for XNNPACK the rest runs outside "
+      "the\n"
+      "delegate, on the portable kernels named. What none can run is refused at compile time\n"
+      "([limits](limits.md)).\n\n");
   layline::print_core_ops();
   layline::print_imported_ops();
   return 0;

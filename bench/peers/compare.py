@@ -90,6 +90,11 @@ def in_floats(name):
     return name.removesuffix(".int8")
 
 
+def reference(name):
+    """What torch was given, and what it computed in floats."""
+    return ZOO / f"{in_floats(name)}.npz"
+
+
 def conversions_to(name, form):
     """The files to make, (name, form) of each, from the ones before it. OpenVINO and MNN convert the
     .onnx file, OpenVINO the quantised one; the others quantise their own file in floats."""
@@ -141,11 +146,12 @@ class Program:
         named = [line.partition(":")[0].split() for line in told.splitlines()]
         inputs = [words[1] for words in named if words[0] == "input"]
         outputs = [words[1] for words in named if words[0] == "output"]
-        for index, input_name in enumerate(inputs):
-            command += ["--input", f"{input_name}={ZOO / in_floats(name) / f'input_{index}.npy'}"]
-        subprocess.run([*command, "--output-dir", scratch], check=True, stdout=subprocess.DEVNULL)
+        given = runtimes.arrays(reference(name), "input")
+        np.savez(scratch / "inputs.npz", **dict(zip(inputs, given, strict=True)))
+        command += ["--inputs", scratch / "inputs.npz", "--output-dir", scratch]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         actual = [np.load(scratch / f"{output}.npy") for output in outputs]
-        return runtimes.largest_error(actual, runtimes.arrays(ZOO / in_floats(name), "output"))
+        return runtimes.largest_error(actual, runtimes.arrays(reference(name), "output"))
 
     def time(self, seconds):
         self._bench(max(1, round(seconds * 1e3 / self.latency_ms)))
@@ -160,7 +166,7 @@ class Peer:
 
     def __init__(self, runtime, file, name, threads):
         command = [sys.executable, Path(__file__).with_name("runtimes.py")]
-        command += [runtime, file, str(threads), ZOO / in_floats(name)]
+        command += [runtime, file, str(threads), reference(name)]
         self.log = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True
@@ -196,7 +202,7 @@ def start(runtime, name, threads, scratch):
     """The runtime with the model loaded, its file, and the seconds to make the file from a .pt2."""
     if runtime == "layline":
         file, report = scratch / "layline.pte", scratch / "report.json"
-        command = [LAYLINE, "compile", ZOO / f"{name}.pt2", "-o", file, "--report", report]
+        command = [LAYLINE, "compile", ZOO / f"{name}.pt2", "-o", file, "--report", report, "--profile", "host"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         told = read_json(report)
         program = Program(file, name, threads, scratch)

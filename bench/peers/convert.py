@@ -5,7 +5,7 @@
 FORMAT is a key of CONVERTERS. OUTPUT is the file to write; OpenVINO's and MNN's are made from the
 .onnx file beside it. The file of NAME.int8 is made from that of NAME, the network in floats, by the static
 quantisation of ONNX Runtime, LiteRT or MNN: 8 bits for activations, and for weights by channel, calibrated
-with the inputs of zoo/NAME, as zoo/NAME.int8.pt2 is; inputs and outputs stay floats. OpenVINO's is made from
+with the inputs of zoo/NAME.npz, as zoo/NAME.int8.pt2 is; inputs and outputs stay floats. OpenVINO's is made from
 the quantised .onnx file. Prints, as the last line, {"seconds": ...}: the time of the conversion alone, after
 the model is loaded and the tools are imported, until the file is written.
 """
@@ -39,7 +39,7 @@ def calibration_inputs(model, onnx_file):
     import runtimes
 
     names = [value.name for value in onnx.load(onnx_file, load_external_data=False).graph.input]
-    return dict(zip(names, runtimes.arrays(model.with_suffix(""), "input"), strict=True))
+    return dict(zip(names, runtimes.arrays(model.with_suffix(".npz"), "input"), strict=True))
 
 
 def to_quantised_onnx(model, output):
@@ -132,7 +132,7 @@ def to_quantised_litert(model, output):
 
     source = str(in_floats(output))
     ((signature, names),) = Interpreter(source).get_signature_list().items()
-    inputs = runtimes.arrays(model.with_suffix(""), "input")
+    inputs = runtimes.arrays(model.with_suffix(".npz"), "input")
     start = time.monotonic()
     quantised = quantizer.Quantizer(source)
     quantised.load_quantization_recipe(recipe.static_wi8_ai8())

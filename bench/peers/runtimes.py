@@ -1,9 +1,9 @@
 """Runs a converted model in one of the other runtimes, as a process of its own, so that what loading
 adds to the resident memory is that runtime's alone.
 
-    runtimes.py RUNTIME MODEL THREADS REFERENCE_DIR
+    runtimes.py RUNTIME MODEL THREADS REFERENCE
 
-The inputs are REFERENCE_DIR/input_I.npy, and the outputs are compared with output_I.npy. Prints a
+The inputs are input_I of REFERENCE, an .npz file, and the outputs are compared with output_I. Prints a
 line of JSON: load_ms (from the file to a session that is ready), memory_bytes (what loading and the
 first run added), error and version. Then, for every number of seconds that it reads, it runs the
 model for about that long, and prints the run times in milliseconds as a JSON list.
@@ -124,10 +124,11 @@ def resident_bytes():
     return int(re.search(r"VmRSS:\s+(\d+) kB", status).group(1)) * 1024
 
 
-def arrays(folder, stem):
-    """The arrays input_0.npy, input_1.npy, ... of a folder, in order."""
-    files = Path(folder).glob(f"{stem}_*.npy")
-    return [np.load(f) for f in sorted(files, key=lambda f: int(f.stem.rpartition("_")[2]))]
+def arrays(reference, stem):
+    """The arrays input_0, input_1, ... of an .npz file, in order."""
+    with np.load(reference) as archive:
+        names = [name for name in archive.files if name.startswith(f"{stem}_")]
+        return [archive[name] for name in sorted(names, key=lambda n: int(n.rpartition("_")[2]))]
 
 
 def largest_error(actual, expected):

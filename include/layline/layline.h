@@ -65,12 +65,21 @@ class Sink {
   virtual void write(std::span<const std::byte> piece) = 0;
 };
 
+/// What `Options::target` may name.
+struct TargetInfo {
+  std::string name;
+  std::string extension;  ///< how the names of its programs end: ".pte"
+  std::string programs;   ///< what they are: "an ExecuTorch .pte"
+};
+/// The first is the default.
+std::vector<TargetInfo> targets();
+
 /// The options of `layline compile`, by the same names, and what only embedders ask for. New ones
 /// are added at the end.
 struct Options {
-  std::string target = "xnnpack";  ///< or "tosa"
-  std::string accelerator = {};    ///< the NPU that a TOSA program is for; empty for any
-  std::string profile = {};        ///< the name or file of a cost profile; empty for any device
+  std::string target = "xnnpack";
+  std::string accelerator = {};  ///< the NPU that the program is for; empty for any
+  std::string profile = {};      ///< the name or file of a cost profile; empty for any device
   std::vector<std::string> disable = {};
   std::map<std::string, std::string> input_order = {};  ///< by the input's name: "nchw" or "nhwc"
   std::map<std::string, std::string> output_order = {};
@@ -92,7 +101,7 @@ class CompiledModel {
   CompiledModel& operator=(CompiledModel&&) noexcept;
   ~CompiledModel();
 
-  /// What a `.pte` (or `.tosa`) file holds. Kept by compile_model() without a sink.
+  /// What a file of the target's programs holds. Kept by compile_model() without a sink.
   std::span<const std::byte> bytes() const;
   /// The same as a file, which appears whole or not at all.
   void save(const std::string& path) const;

@@ -10,7 +10,7 @@
 
 from layline._compiler import Error
 from layline._etrecord import etrecord
-from layline._program import Program, compile
+from layline._program import Program, compile, targets
 from layline._report import (
     BoundaryTensor,
     DynamicSize,
@@ -44,4 +44,5 @@ __all__ = [
     "compile",
     "etrecord",
     "set_threads",
+    "targets",
 ]

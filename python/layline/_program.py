@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from layline._session import Array
 
 
+def targets() -> dict[str, str]:
+    """What `compile(target=...)` takes, and what each makes; the first is the default."""
+    return {target.name: target.programs for target in _compiler.targets()}
+
+
 def compile(
     model: str | os.PathLike[str] | torch.export.ExportedProgram | torch.nn.Module,
     args: tuple[Any, ...] | None = None,
@@ -103,7 +108,7 @@ class Program:
         return self._compiled.bytes()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a `.pte` (or `.tosa`) file; it appears whole or not at all."""
+        """Writes the program; the file appears whole or not at all."""
         self._compiled.save(os.fspath(path))
 
     def save_report(self, path: str | os.PathLike[str]) -> None:
@@ -114,8 +119,9 @@ class Program:
 
     def run(self, *inputs: Array, method: str | None = None, **named: Array) -> tuple[Any, ...]:
         """Runs the program here, on ExecuTorch; see Session.run. States live as long as this."""
-        if self._report.target != "xnnpack":
-            raise Error(f"a program for {self._report.target} does not run on this machine")
+        target = next(t for t in _compiler.targets() if t.name == self._report.target)
+        if target.extension != ".pte":
+            raise Error(f"a program for {target.name} does not run on this machine")
         if self._session is None:
             self._session = Session(self.buffer, self._report.methods)
         return self._session.run(*inputs, method=method, **named)

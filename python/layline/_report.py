@@ -142,7 +142,7 @@ class Report:
     methods: list[str]
     passes: list[PassTime]
     profile: str | None = None  # whose costs were used; None if nothing was measured
-    accelerator: str | None = None  # the NPU that a TOSA program is for
+    accelerator: str | None = None  # the NPU that the program is for
 
     @staticmethod
     def from_json(text: str) -> Report:

@@ -37,6 +37,12 @@ layline::CompiledModel compile(const std::string& path, const std::string& targe
 NB_MODULE(_compiler, module) {
   nb::exception<layline::Error>(module, "Error");
 
+  nb::class_<layline::TargetInfo>(module, "TargetInfo")
+      .def_ro("name", &layline::TargetInfo::name)
+      .def_ro("extension", &layline::TargetInfo::extension)
+      .def_ro("programs", &layline::TargetInfo::programs);
+  module.def("targets", layline::targets);
+
   nb::class_<layline::CompiledModel>(module, "CompiledModel")
       .def("bytes",
            [](const layline::CompiledModel& model) {

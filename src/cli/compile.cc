@@ -11,11 +11,12 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/file_sink.h"
 #include "base/output_file.h"
 #include "cli/color.h"
 #include "cli/command.h"
-#include "pte/file_sink.h"
 #include "cli/progress.h"
+#include "cli/target_options.h"
 #include "report/html.h"
 #include "report/model_explorer.h"
 
@@ -28,17 +29,12 @@ using Clock = std::chrono::steady_clock;
 struct CompileArguments {
   std::string model;
   std::string output;
-  std::string target = "xnnpack";
-  std::string accelerator;
-  std::string profile;
   std::string report;
   std::string emit;
-  std::vector<std::string> disabled_passes;
   std::vector<std::string> input_orders;
   std::vector<std::string> output_orders;
-  bool strip = false;
-  bool verify = false;
   bool sync = false;
+  CompileOptions options;  // those that need no reading
 };
 
 void check_known(std::string_view what, const std::string& name,
@@ -65,18 +61,12 @@ CompileOptions parse_options(const CompileArguments& arguments) {
       !arguments.report.ends_with(".json"))
     throw UserError("--report {}: a report is FILE.json or FILE.html", arguments.report);
   // Here and not only by the pipeline, which `--emit import` never reaches.
-  for (const std::string& pass : arguments.disabled_passes) {
+  CompileOptions options = arguments.options;
+  for (const std::string& pass : options.disabled_passes) {
     check_known("pass", pass, disableable());
   }
-  CompileOptions options;
-  options.target = arguments.target;
-  options.accelerator = arguments.accelerator;
-  options.profile = arguments.profile;
-  options.disabled_passes = arguments.disabled_passes;
   options.input_orders = parse_orders("--input-order", arguments.input_orders);
   options.output_orders = parse_orders("--output-order", arguments.output_orders);
-  options.strip = arguments.strip;
-  options.verify = arguments.verify;
   options.draw = !arguments.report.empty();
   if (!arguments.emit.empty()) {
     check_known("stage", arguments.emit, stages());
@@ -91,7 +81,7 @@ CompileOptions parse_options(const CompileArguments& arguments) {
 void check_paths(const CompileArguments& arguments, const std::string& output) {
   for (const std::string& written : {output, arguments.report}) {
     check_stays(arguments.model, "model", written);
-    check_stays(arguments.profile, "profile", written);
+    check_stays(arguments.options.for_target.profile, "profile", written);
   }
   if (!arguments.report.empty() && same_file(output, arguments.report)) {
     throw UserError("'{}' cannot be both the program and the report", output);
@@ -99,7 +89,7 @@ void check_paths(const CompileArguments& arguments, const std::string& output) {
 }
 
 std::string default_output(const std::string& model, const std::string& target) {
-  return fs::path(model).filename().replace_extension(program_extension(target));
+  return fs::path(model).filename().replace_extension(find_target(target).extension);
 }
 
 void emit_text(const std::string& text, const std::string& output) {
@@ -110,6 +100,17 @@ void emit_text(const std::string& text, const std::string& output) {
   OutputFile file(output);
   file.write(text);
   file.commit();
+}
+
+void write_report_file(OutputFile& file, const std::string& path, const Compiled& compiled) {
+  const TextSink sink = [&](std::string_view text) { file.write(text); };
+  if (path.ends_with(".html")) {
+    write_page(sink, compiled.report, compiled.pictures);
+    return;
+  }
+  JsonWriter json(sink);
+  write_report(json, compiled.report, compiled.pictures);
+  sink("\n");
 }
 
 /// Both files or neither.
@@ -163,14 +164,12 @@ void run_compile(const CompileArguments& arguments) {
   std::optional<OutputFile> report;
   if (!arguments.report.empty()) report.emplace(arguments.report);
   FileSink sink(program);
-  write_program(compiled, sink);
+  compiled.program->write(sink);
   // Writing is part of compiling: weights get their final order on the way into the file.
   compiled.report.compile_ms =
-      std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  if (report)
-    report->write(arguments.report.ends_with(".html")
-                      ? to_html(compiled.report, compiled.pictures)
-                      : to_json(compiled.report, compiled.pictures));
+      std::chrono::duration<double, std::milli>(Clock::now() - start).count() -
+      compiled.report.report_ms;
+  if (report) write_report_file(*report, arguments.report, compiled);
   const uint64_t bytes = program.position();
   commit(program, report ? &*report : nullptr, arguments.report, arguments.sync);
   progress.reset();
@@ -188,26 +187,11 @@ void add_compile_command(CLI::App& app) {
       ->required();
   command
       ->add_option("-o", arguments->output,
-                   "The program to write; without it, MODEL's name ending in .pte or .tosa,\n"
-                   "in the current directory")
+                   fmt::format("The program to write; without it, MODEL's name ending in {},\n"
+                               "in the current directory",
+                               of_all_targets(&Target::extension)))
       ->option_text("OUT");
-  command
-      ->add_option("--target", arguments->target,
-                   "What the program is for: xnnpack (an ExecuTorch .pte), or tosa\n"
-                   "(a TOSA 1.0 .tosa for Arm NPUs)")
-      ->option_text("TARGET");
-  command
-      ->add_option("--accelerator", arguments->accelerator,
-                   "The NPU that a TOSA program is for: ethos-u55-128, ethos-u65-256,\n"
-                   "ethos-u85-256 ...; what it cannot run is rewritten or refused")
-      ->option_text("NPU");
-  command
-      ->add_option("--profile", arguments->profile,
-                   fmt::format("What the device's kernels cost: {}\n"
-                               "(the machine that compiles), or a file that 'layline tune' wrote.\n"
-                               "Without it the program is for any device",
-                               fmt::join(profiles(), ", ")))
-      ->option_text("PROFILE");
+  add_target_options(*command, &Target::programs, arguments->options);
   command
       ->add_option("--report", arguments->report,
                    "Write what was done to FILE.json, which Model Explorer opens too, or to\n"
@@ -217,14 +201,15 @@ void add_compile_command(CLI::App& app) {
       ->add_option("--emit", arguments->emit,
                    "Stop after STAGE and print its graph as text, into OUT if given")
       ->option_text("STAGE");
-  command->add_option("--disable", arguments->disabled_passes, "Leave out a pass; repeatable")
+  command
+      ->add_option("--disable", arguments->options.disabled_passes, "Leave out a pass; repeatable")
       ->option_text("PASS ...")
       ->allow_extra_args(false);
-  command->add_flag("--strip", arguments->strip,
+  command->add_flag("--strip", arguments->options.for_target.strip,
                     "Keep no source lines of the model in the program; debug handles stay");
   command->add_flag("--sync", arguments->sync,
                     "Wait until the program is on the disk before it replaces an older one");
-  command->add_flag("--verify", arguments->verify,
+  command->add_flag("--verify", arguments->options.verify,
                     "Check every pass against the reference evaluator");
   command
       ->add_option("--input-order", arguments->input_orders,
@@ -239,7 +224,9 @@ void add_compile_command(CLI::App& app) {
   for (const Pass& pass : all_passes()) {
     passes += fmt::format("  {:<20} {}\n", pass.name, pass.summary);
   }
-  passes += fmt::format("  {:<20} {}\n", "delegate", "hands what it can to XNNPACK");
+  for (const Target* target : all_targets())
+    if (!target->delegates.empty())
+      passes += fmt::format("  {:<20} {}\n", "delegate", target->delegates);
   command->footer(
       fmt::format("Stages for --emit: {}\n\nPasses for --disable:\n{}\n"
                   "Example:\n"

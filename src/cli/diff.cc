@@ -6,10 +6,10 @@
 #include <memory>
 #include <set>
 
+#include "base/json_writer.h"
 #include "base/mapped_file.h"
 #include "cli/color.h"
 #include "cli/command.h"
-#include "report/json_text.h"
 #include "targets/xnnpack/program_facts.h"
 
 namespace layline {
@@ -48,7 +48,7 @@ int64_t total(const std::map<std::string, int64_t>& counts) {
   return sum;
 }
 
-std::vector<Row> compare(const ProgramFacts& before, const ProgramFacts& after) {
+std::vector<Row> compare(const xnnpack::ProgramFacts& before, const xnnpack::ProgramFacts& after) {
   std::vector<Row> rows = {
       {"file bytes", before.file_bytes, after.file_bytes},
       {"segment bytes", before.segment_bytes, after.segment_bytes},
@@ -83,17 +83,19 @@ std::string as_table(const std::vector<Row>& rows) {
 }
 
 std::string as_json(const std::vector<Row>& rows) {
-  return json::list_of(rows,
-                       [](const Row& row) {
-                         return json::object({{"what", json::string(row.name)},
-                                              {"a", json::number(row.before)},
-                                              {"b", json::number(row.after)}});
-                       }) +
-         "\n";
+  return json_text([&](JsonWriter& json) {
+    json.list_of(rows, [&](const Row& row) {
+      json.object([&] {
+        json.key("what").string(row.name);
+        json.key("a").number(row.before);
+        json.key("b").number(row.after);
+      });
+    });
+  });
 }
 
-ProgramFacts facts_of(const std::string& path) {
-  return read_facts(MappedFile::open(path)->bytes(), path);
+xnnpack::ProgramFacts facts_of(const std::string& path) {
+  return xnnpack::read_facts(MappedFile::open(path)->bytes(), path);
 }
 
 void run_diff(const DiffArguments& arguments) {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/target_options.h"
 #include "compiler/explain.h"
 
 namespace layline {
@@ -11,19 +12,14 @@ namespace {
 
 struct ExplainArguments {
   std::string model;
-  std::string target = "xnnpack";
-  std::string accelerator;
+  CompileOptions options;
   std::string why;
-  std::string profile;
   bool log = false;
 };
 
 void explain(const ExplainArguments& arguments) {
-  CompileOptions options;
+  CompileOptions options = arguments.options;
   options.explain = true;
-  options.target = arguments.target;
-  options.accelerator = arguments.accelerator;
-  options.profile = arguments.profile;
   const Compiled compiled = compile(arguments.model, options);
   if (!arguments.why.empty()) return write_stdout(explain_node(compiled, arguments.why));
   if (arguments.log) return write_stdout(explain_log(compiled));
@@ -39,12 +35,9 @@ void add_explain_command(CLI::App& app) {
           ->group("Commands");
   command->add_option("MODEL", arguments->model, "a .pt2 archive, or a graph in text form")
       ->required();
-  command->add_option("--target", arguments->target, "xnnpack, or tosa, as in compile");
-  command->add_option("--accelerator", arguments->accelerator,
-                      "the NPU that a TOSA program is for, as in compile");
+  add_target_options(*command, &Target::programs, arguments->options);
   command->add_option("--why", arguments->why,
                       "the story of one NODE, named as in the model or in compile --emit");
-  command->add_option("--profile", arguments->profile, "as for compile");
   command->add_flag("--log", arguments->log, "every decision of every pass, one a line")
       ->excludes("--why");
   command->footer(

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <iterator>
 #include <map>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
@@ -13,24 +14,23 @@
 #include "compiler/draw.h"
 #include "compiler/explain.h"
 #include "frontend/pt2/import.h"
-#include "ir/bounds.h"
 #include "ir/text.h"
 #include "layline/version.h"
 #include "pte/writer.h"
-#include "targets/kernel_rules.h"
-#include "targets/tosa/lower.h"
-#include "targets/tosa/rules.h"
-#include "targets/xnnpack/lower.h"
-#include "targets/xnnpack/partition.h"
-#include "targets/xnnpack/rules.h"
 
 namespace layline {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view kZipMagic = "PK";
 constexpr std::string_view kTosaMagic = "TOSA";
 constexpr std::string_view kImportStage = "import";
 constexpr std::string_view kDelegate = "delegate";
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 bool moves_data(const Node& node) {
   return node.is(Op::relayout) && !node.attrs<RelayoutAttrs>().relayout.is_view();
@@ -100,124 +100,6 @@ void add_passes(Compiled& compiled, const std::string& method, PipelineReport& p
                                         price_of(certificate.written)});
 }
 
-/// A target: what passes ask of it, and the program it makes of their results.
-struct Target {
-  std::string_view name;
-  std::string_view extension;  // of its programs
-  /// Refuses sizes that the target cannot have.
-  void (*check)(const Graph& graph);
-  TargetRules (*rules)(const CompileOptions& options);
-  void (*lower)(const std::vector<Graph>& graphs, const CompileOptions& options,
-                Compiled& compiled);
-  void (*write)(const Compiled& compiled, ByteSink& sink);
-  /// Tells where every node of the final graph runs.
-  void (*add_final_nodes)(const Graph& graph, const CompileOptions& options, const Report& report,
-                          std::vector<FinalNode>& nodes);
-};
-
-bool delegates(const CompileOptions& options) {
-  return std::ranges::find(options.disabled_passes, kDelegate) == options.disabled_passes.end();
-}
-
-TargetRules xnnpack_rules(const CompileOptions& options) {
-  if (!options.accelerator.empty())
-    throw UserError("--accelerator {}: NPUs run TOSA; add --target tosa", options.accelerator);
-  TargetRules rules = options.profile.empty()
-                          ? xnnpack::rules()
-                          : xnnpack::rules(xnnpack::find_profile(options.profile));
-  if (!delegates(options))
-    rules.legalise = [](Graph& graph, PassContext&) { return legalise_for_kernels(graph); };
-  return rules;
-}
-
-const tosa::Accelerator* accelerator_of(const CompileOptions& options) {
-  return options.accelerator.empty() ? nullptr : &tosa::find_accelerator(options.accelerator);
-}
-
-/// All of them at once; of very many the first, since `explain` tells them all, one a line.
-void refuse_what_cannot_run(const Report& report) {
-  constexpr size_t kMostNodes = 50;
-  if (report.cannot_run.empty()) return;
-  std::vector<std::string> nodes;
-  for (const CannotRun& node : report.cannot_run) {
-    if (nodes.size() == kMostNodes) {
-      nodes.push_back(fmt::format("and {} more (layline explain --target tosa --accelerator {})",
-                                  report.cannot_run.size() - kMostNodes, report.accelerator));
-      break;
-    }
-    nodes.push_back(fmt::format("{}: {}", node.node, node.why));
-  }
-  throw UserError("{} node{} cannot run on {}: {}", report.cannot_run.size(),
-                  report.cannot_run.size() == 1 ? "" : "s", report.accelerator,
-                  fmt::join(nodes, "; "));
-}
-
-TargetRules tosa_rules(const CompileOptions& options) {
-  if (!options.profile.empty())
-    throw UserError("--profile {}: profiles are measured for xnnpack; tosa has costs of its own",
-                    options.profile);
-  if (!delegates(options)) throw UserError("--disable delegate: a TOSA program has no delegates");
-  return tosa::rules(accelerator_of(options));
-}
-
-FinalNode final_node(const Node& node, std::string where) {
-  return {node.result()->name(), node.origin(), std::string(name(node.op())),
-          to_string(node.result()->type()), std::move(where)};
-}
-
-/// Where every node of the final graph runs, and why not in a delegate.
-void add_xnnpack_nodes(const Graph& graph, const CompileOptions& options, const Report&,
-                       std::vector<FinalNode>& nodes) {
-  const xnnpack::Partition partition = xnnpack::partition(graph, delegates(options));
-  for (const xnnpack::Part& part : partition.parts) {
-    for (const Node* node : part.nodes) {
-      nodes.push_back(final_node(
-          *node, part.delegated ? "runs in an XNNPACK delegate"
-                                : fmt::format("runs on a kernel outside delegates: {}", part.why)));
-    }
-  }
-}
-
-void add_tosa_nodes(const Graph& graph, const CompileOptions&, const Report& report,
-                    std::vector<FinalNode>& nodes) {
-  for (const Node* node : graph) {
-    if (node->is(Op::constant)) continue;
-    const auto refused =
-        std::ranges::find(report.cannot_run, node->result()->name(), &CannotRun::value);
-    nodes.push_back(final_node(
-        *node, refused == report.cannot_run.end()
-                   ? "is written as TOSA operators"
-                   : fmt::format("cannot run on {}: {}", report.accelerator, refused->why)));
-  }
-}
-
-constexpr Target kTargets[] = {
-    {"xnnpack", ".pte", check_bounded, xnnpack_rules,
-     [](const std::vector<Graph>& graphs, const CompileOptions& options, Compiled& compiled) {
-       compiled.program =
-           xnnpack::lower(graphs, compiled.report, {delegates(options), options.strip});
-     },
-     [](const Compiled& compiled, ByteSink& sink) { pte::write_program(compiled.program, sink); },
-     add_xnnpack_nodes},
-    {"tosa", ".tosa", check_static, tosa_rules,
-     [](const std::vector<Graph>& graphs, const CompileOptions& options, Compiled& compiled) {
-       compiled.tosa = std::make_shared<tosa::Program>(
-           tosa::lower(graphs, compiled.report, accelerator_of(options)));
-     },
-     [](const Compiled& compiled, ByteSink& sink) {
-       refuse_what_cannot_run(compiled.report);
-       tosa::write_program(*compiled.tosa, sink);
-     },
-     add_tosa_nodes},
-};
-
-const Target& find_target(const std::string& name) {
-  const auto* found = std::ranges::find(kTargets, name, &Target::name);
-  if (found == std::end(kTargets))
-    throw UserError("there is no target `{}`; there are {}", name, fmt::join(targets(), " and "));
-  return *found;
-}
-
 LoadedModel load(const std::shared_ptr<const MappedFile>& file, const CompileOptions& options) {
   LoadedModel model = import_model(file);
   for (Graph& graph : model.methods) {
@@ -233,18 +115,13 @@ LoadedModel load(const std::shared_ptr<const MappedFile>& file, const CompileOpt
 void add_pictures(const std::vector<Graph>& graphs, const Target& target,
                   const CompileOptions& options, Compiled& compiled) {
   Pictures& pictures = compiled.pictures;
-  for (const Graph& graph : graphs) {
-    std::vector<FinalNode> nodes;
-    target.add_final_nodes(graph, options, compiled.report, nodes);
-    pictures.after.push_back(draw(graph, nodes));
-  }
-  for (const Explanation& explanation : compiled.explanations)
-    pictures.reasons.push_back({std::string(explanation.pass), explanation.value,
-                                explanation.origin ? explanation.origin->node : "",
-                                explanation.text});
+  for (const Graph& graph : graphs)
+    pictures.after.push_back(
+        draw(graph, target.final_nodes(graph, target_options(options), compiled.report)));
+  pictures.reasons = draw_reasons(compiled.explanations);
   for (const Certificate& certificate : compiled.certificates)
     pictures.certificates.push_back(describe(certificate));
-  pictures.arena = draw_arena(compiled.program);
+  pictures.arena = compiled.program->arena();
 }
 
 }  // namespace
@@ -254,25 +131,6 @@ std::vector<std::string> disableable() {
   for (const Pass& pass : all_passes()) names.emplace_back(pass.name);
   names.emplace_back(kDelegate);
   return names;
-}
-
-std::vector<std::string> targets() {
-  std::vector<std::string> names;
-  for (const Target& target : kTargets) names.emplace_back(target.name);
-  return names;
-}
-
-std::vector<std::string> profiles() {
-  const std::vector<std::string_view> names = xnnpack::profile_names();
-  return {names.begin(), names.end()};
-}
-
-std::string_view program_extension(const std::string& target) {
-  return find_target(target).extension;
-}
-
-void write_program(const Compiled& compiled, ByteSink& sink) {
-  find_target(compiled.report.target).write(compiled, sink);
 }
 
 std::vector<std::string> stages() {
@@ -285,9 +143,16 @@ LoadedModel load_model(const std::string& path, const CompileOptions& options) {
   return load(MappedFile::open_ahead(path), options);
 }
 
+TargetOptions target_options(const CompileOptions& options) {
+  TargetOptions result = options.for_target;
+  if (std::ranges::find(options.disabled_passes, kDelegate) != options.disabled_passes.end())
+    result.delegate = false;
+  return result;
+}
+
 PipelineOptions pipeline_options(const CompileOptions& options) {
   PipelineOptions pipeline;
-  pipeline.target = find_target(options.target).rules(options);
+  pipeline.target = find_target(options.target).rules(target_options(options));
   pipeline.disabled = options.disabled_passes;
   std::erase(pipeline.disabled, kDelegate);
   pipeline.validate = options.verify;
@@ -305,7 +170,7 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
 }
 
 Compiled compile(const std::shared_ptr<const MappedFile>& model, const CompileOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
+  const Clock::time_point start = Clock::now();
   const Target& target = find_target(options.target);
   Compiled compiled;
   compiled.report.version = LAYLINE_VERSION;
@@ -320,8 +185,16 @@ Compiled compile(const std::shared_ptr<const MappedFile>& model, const CompileOp
     for (const Node* node : graph) permutes.implied += moves_data(*node);
   permutes.implied -= permutes.source;
 
-  if (options.draw)
-    for (const Graph& graph : graphs) compiled.pictures.before.push_back(draw(graph));
+  // What is only told is timed apart.
+  const auto tell = [&](auto&& what) {
+    const Clock::time_point begin = Clock::now();
+    what();
+    compiled.report.report_ms += ms_since(begin);
+  };
+  tell([&] {
+    if (options.draw)
+      for (const Graph& graph : graphs) compiled.pictures.before.push_back(draw(graph));
+  });
   const PipelineOptions pipeline = pipeline_options(options);
   compiled.report.profile = pipeline.target.profile;
   for (Graph& graph : graphs) {
@@ -333,13 +206,15 @@ Compiled compile(const std::shared_ptr<const MappedFile>& model, const CompileOp
     compiled.text = text_of(graphs);
     return compiled;
   }
-  target.lower(graphs, options, compiled);
-  if (options.explain)
-    for (const Graph& graph : graphs)
-      target.add_final_nodes(graph, options, compiled.report, compiled.nodes);
-  if (options.draw) add_pictures(graphs, target, options, compiled);
-  compiled.report.compile_ms =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  compiled.program = target.lower(graphs, target_options(options), compiled.report);
+  tell([&] {
+    if (options.explain)
+      for (const Graph& graph : graphs)
+        std::ranges::move(target.final_nodes(graph, target_options(options), compiled.report),
+                          std::back_inserter(compiled.nodes));
+    if (options.draw) add_pictures(graphs, target, options, compiled);
+  });
+  compiled.report.compile_ms = ms_since(start) - compiled.report.report_ms;
   return compiled;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pte/program.h"
+#include "compiler/targets.h"
 #include "report/picture.h"
 #include "report/report.h"
 #include "transforms/pipeline.h"
@@ -15,9 +15,6 @@
 namespace layline {
 
 class MappedFile;
-namespace tosa {
-struct Program;
-}
 
 /// A memory order asked for at the boundary: `--input-order x=nhwc`.
 struct BoundaryOrder {
@@ -26,14 +23,12 @@ struct BoundaryOrder {
 };
 
 struct CompileOptions {
-  std::string target = "xnnpack";
-  std::string accelerator;  // the NPU that a TOSA program is for; empty for any
-  std::string profile;      // the name or file of measured costs; empty for any device
+  std::string target = std::string(all_targets().front()->name);
+  TargetOptions for_target;
   /// Of what `disableable` lists.
   std::vector<std::string> disabled_passes;
   std::vector<BoundaryOrder> input_orders;
   std::vector<BoundaryOrder> output_orders;
-  bool strip = false;    // keep nothing in the program that says where it comes from
   bool verify = false;   // check every pass against the reference evaluator
   bool explain = false;  // keep explanations, and tell what became of every node
   bool draw = false;     // keep pictures of the graphs; with them comes what `explain` keeps
@@ -43,18 +38,8 @@ struct CompileOptions {
   std::function<bool()> cancelled;
 };
 
-/// A node of the final graph: what it is, and where it runs.
-struct FinalNode {
-  std::string value;
-  OriginRef origin;
-  std::string op;
-  std::string type;
-  std::string where;
-};
-
 struct Compiled {
-  pte::Program program;                 // for xnnpack
-  std::shared_ptr<tosa::Program> tosa;  // for tosa
+  std::unique_ptr<const TargetProgram> program;  // without CompileOptions::emit
   Report report;
   std::string text;                       // with CompileOptions::emit
   std::vector<Explanation> explanations;  // with CompileOptions::explain
@@ -73,6 +58,8 @@ struct LoadedModel {
 /// which the caller knows them. Throws UserError, also for sizes that the target cannot have.
 LoadedModel load_model(const std::string& path, const CompileOptions& options);
 
+/// What is asked of the target, `delegate` among what is disabled included.
+TargetOptions target_options(const CompileOptions& options);
 PipelineOptions pipeline_options(const CompileOptions& options);
 
 /// Reads a .pt2 archive or a graph in text form and compiles it. Throws UserError, and Cancelled.
@@ -82,16 +69,6 @@ Compiled compile(const std::shared_ptr<const MappedFile>& model, const CompileOp
 /// What CompileOptions::disabled_passes may name: each pass, and "delegate", without which
 /// everything runs on the runtime's own kernels.
 std::vector<std::string> disableable();
-/// Writes the program, in the format of its target. UserError if the accelerator cannot run some of
-/// it.
-void write_program(const Compiled& compiled, ByteSink& sink);
-
-/// Names of the targets.
-std::vector<std::string> targets();
-/// The names of cost profiles that CompileOptions::profile takes, besides files.
-std::vector<std::string> profiles();
-/// How the names of a target's programs end: ".pte".
-std::string_view program_extension(const std::string& target);
 
 /// The stages that CompileOptions::emit names, in order: "import", then each pass.
 std::vector<std::string> stages();

@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file_sink.h"
 #include "base/mapped_file.h"
 #include "base/output_file.h"
 #include "compiler/compile.h"
 #include "compiler/explain.h"
 #include "layline/layline.h"
-#include "pte/file_sink.h"
 #include "report/html.h"
 #include "report/model_explorer.h"
 
@@ -25,12 +25,12 @@ std::vector<BoundaryOrder> orders(const std::map<std::string, std::string>& by_n
 CompileOptions compile_options(const Options& options) {
   CompileOptions result;
   result.target = options.target;
-  result.accelerator = options.accelerator;
-  result.profile = options.profile;
+  result.for_target.accelerator = options.accelerator;
+  result.for_target.profile = options.profile;
+  result.for_target.strip = options.strip;
   result.disabled_passes = options.disable;
   result.input_orders = orders(options.input_order);
   result.output_orders = orders(options.output_order);
-  result.strip = options.strip;
   result.verify = options.verify;
   result.explain = options.explain;
   result.draw = options.explain;
@@ -88,9 +88,8 @@ struct CompiledModel::Contents {
     Compiled compiled = compile(open(model), compile_options(options));
     if (!options.name.empty()) compiled.report.model = options.name;
     CancellableSink cancellable(sink, options.cancelled);
-    write_program(compiled, cancellable);
-    compiled.program = {};
-    compiled.tosa.reset();
+    compiled.program->write(cancellable);
+    compiled.program.reset();
     if (options.explain) explained = std::move(compiled);
   }
 
@@ -126,18 +125,29 @@ void CompiledModel::save(const std::string& path) const {
 
 std::string CompiledModel::report_json() const {
   const Compiled& compiled = contents_->explanation();
-  return to_json(compiled.report, compiled.pictures);
+  return json_text(
+      [&](JsonWriter& json) { write_report(json, compiled.report, compiled.pictures); });
 }
 
 std::string CompiledModel::report_html() const {
   const Compiled& compiled = contents_->explanation();
-  return to_html(compiled.report, compiled.pictures);
+  std::string page;
+  write_page([&](std::string_view text) { page += text; }, compiled.report, compiled.pictures);
+  return page;
 }
 
 std::string CompiledModel::explain() const { return explain_all(contents_->explanation()); }
 
 std::string CompiledModel::explain(const std::string& node) const {
   return explain_node(contents_->explanation(), node);
+}
+
+std::vector<TargetInfo> targets() {
+  std::vector<TargetInfo> result;
+  for (const Target* target : all_targets())
+    result.push_back(
+        {std::string(target->name), std::string(target->extension), std::string(target->programs)});
+  return result;
 }
 
 CompiledModel compile_model(const Model& model, const Options& options) {

@@ -1,9 +1,5 @@
 #include "compiler/draw.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <map>
 #include <unordered_map>
 
 #include "ir/bounds.h"
@@ -76,43 +72,25 @@ class Drawing {
   std::unordered_map<std::string, const std::string*> where_;
 };
 
-const std::vector<pte::ValueId>& arguments_of(const pte::Instruction& instruction) {
-  return std::visit(
-      [](const auto& call) -> const auto& { return call.args; }, instruction);
-}
-
 }  // namespace
 
 Picture draw(const Graph& graph, const std::vector<FinalNode>& nodes) {
   return Drawing(graph).draw(nodes);
 }
 
-std::vector<ArenaTensor> draw_arena(const pte::Program& program) {
-  std::vector<ArenaTensor> tensors;
-  for (const pte::Method& method : program.methods) {
-    const auto steps = static_cast<int64_t>(method.instructions.size());
-    std::map<pte::ValueId, std::pair<int64_t, int64_t>> lives;
-    const auto use = [&](pte::ValueId id, int64_t step) {
-      const auto [life, is_new] = lives.try_emplace(id, step, step);
-      if (!is_new) life->second.second = std::max(life->second.second, step);
-    };
-    for (const pte::ValueId id : method.inputs) use(id, 0);
-    for (int64_t step = 0; step < steps; ++step)
-      for (const pte::ValueId id : arguments_of(method.instructions[static_cast<size_t>(step)]))
-        use(id, step);
-    for (const pte::ValueId id : method.outputs) use(id, std::max<int64_t>(steps - 1, 0));
-    for (const auto& [id, life] : lives) {
-      const auto* tensor = std::get_if<pte::TensorDesc>(&method.values[static_cast<size_t>(id)]);
-      if (tensor == nullptr) continue;
-      const auto* place = std::get_if<pte::PlannedData>(&tensor->storage);
-      if (place == nullptr || place->memory_id != pte::kArena) continue;
-      auto bytes = static_cast<int64_t>(pte::size_of(tensor->type));
-      for (const int32_t size : tensor->sizes) bytes *= size;
-      tensors.push_back({method.name, fmt::format("[{}]", fmt::join(tensor->sizes, ",")),
-                         static_cast<int64_t>(place->offset), bytes, life.first, life.second});
-    }
+std::vector<Reason> draw_reasons(const std::vector<Explanation>& explanations) {
+  std::vector<Reason> reasons;
+  std::unordered_map<std::string_view, const Explanation*> last;  // about each value
+  for (const Explanation& explanation : explanations) {
+    const Explanation*& before = last[explanation.value];
+    const bool is_told =
+        before != nullptr && before->pass == explanation.pass && before->text == explanation.text;
+    before = &explanation;
+    if (is_told) continue;
+    reasons.push_back({std::string(explanation.pass), explanation.value,
+                       explanation.origin ? explanation.origin->node : "", explanation.text});
   }
-  return tensors;
+  return reasons;
 }
 
 }  // namespace layline

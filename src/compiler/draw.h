@@ -1,4 +1,4 @@
-// Graphs and memory as they are drawn.
+// Graphs as they are drawn.
 #pragma once
 
 #include "compiler/compile.h"
@@ -10,6 +10,7 @@ namespace layline {
 /// `nodes` say where the nodes of a final graph run; there are none for a graph as imported.
 Picture draw(const Graph& graph, const std::vector<FinalNode>& nodes = {});
 
-std::vector<ArenaTensor> draw_arena(const pte::Program& program);
+/// What passes explained. A pass that runs again may come to the same decision, which is told once.
+std::vector<Reason> draw_reasons(const std::vector<Explanation>& explanations);
 
 }  // namespace layline

@@ -32,32 +32,6 @@ std::string survivors(const Permutes& permutes) {
   return text.empty() ? text : "left:\n" + text;
 }
 
-/// What was rewritten for the NPU, and what it cannot run.
-std::string limits_of(const Compiled& compiled) {
-  const Report& report = compiled.report;
-  if (report.accelerator.empty()) return {};
-  std::string text = fmt::format("{}:\n", report.accelerator);
-  for (const Explanation& explanation : compiled.explanations)
-    if (explanation.pass == "legalise")
-      text += fmt::format(
-          "  {} {}\n",
-          explanation.origin ? layline::describe(*explanation.origin) : explanation.value,
-          explanation.text);
-  for (const CannotRun& node : report.cannot_run)
-    text += fmt::format("  cannot run {}: {}\n", node.node, node.why);
-  if (report.cannot_run.empty()) text += "  runs everything\n";
-  return text;
-}
-
-std::string delegation(const Report& report) {
-  if (report.target == "tosa") return fmt::format("{} ops in one TOSA program\n", report.ops);
-  std::string text = fmt::format("{} ops in {} delegate{}", report.ops, report.delegates,
-                                 report.delegates == 1 ? "" : "s");
-  for (const PortableOp& op : report.portable_ops)
-    text += fmt::format("\n  {} x {} outside: {}", op.count, op.op, op.why);
-  return text + "\n";
-}
-
 bool is_about(const std::string& node, const std::string& value, const OriginRef& origin) {
   return value == node || (origin && origin->node == node);
 }
@@ -90,8 +64,7 @@ std::string explain_all(const Compiled& compiled) {
   for (const Certificate& certificate : compiled.certificates)
     text += fmt::format("certificate: {}\n", describe(certificate));
   text += survivors(compiled.report.permutes);
-  text += delegation(compiled.report);
-  text += limits_of(compiled);
+  text += find_target(compiled.report.target).describe(compiled.report, compiled.explanations);
   return text;
 }
 

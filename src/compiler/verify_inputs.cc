@@ -1,29 +1,13 @@
 #include "compiler/verify_inputs.h"
 
-#include <algorithm>
 #include <set>
 
 #include "base/error.h"
+#include "ir/boundary_order.h"
 #include "ir/evaluate.h"
 #include "transforms/validate.h"
 
 namespace layline {
-namespace {
-
-Tensor permuted(const Tensor& tensor, const std::vector<int>& order) {
-  if (std::ranges::is_sorted(order)) return tensor;
-  return evaluate_op(Op::relayout, std::span(&tensor, 1),
-                     RelayoutAttrs{Relayout::permute(tensor.type().shape, order)});
-}
-
-}  // namespace
-
-Tensor logical(const Tensor& stored, const std::vector<int>& dim_order) {
-  std::vector<int> inverse(dim_order.size());
-  for (size_t i = 0; i < dim_order.size(); ++i)
-    inverse[static_cast<size_t>(dim_order[i])] = static_cast<int>(i);
-  return permuted(stored, inverse);
-}
 
 void check_input_names(const LoadedModel& model, const std::map<std::string, Tensor>& given) {
   std::set<std::string> known;
@@ -47,7 +31,7 @@ std::vector<Tensor> first_inputs(const Graph& graph, const std::map<std::string,
           found->second.dtype() != tensor.dtype())
         throw UserError("input `{}` is {}, which does not fit {}", input.name,
                         to_string(found->second.type()), to_string(input.value->type()));
-      tensor = permuted(found->second, input.dim_order);
+      tensor = stored(found->second, input.dim_order);
     }
   }
   return inputs;

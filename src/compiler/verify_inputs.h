@@ -11,9 +11,6 @@
 
 namespace layline {
 
-/// A boundary tensor in its logical shape, from how it lies in memory.
-Tensor logical(const Tensor& stored, const std::vector<int>& dim_order);
-
 /// UserError if a tensor is for no input of the model.
 void check_input_names(const LoadedModel& model, const std::map<std::string, Tensor>& given);
 

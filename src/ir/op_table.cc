@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "ir/op.h"
-#include "ir/ops/rules.h"
+#include "ir/ops/op_rules.h"
 
 namespace layline {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "ir/ops/rules.h"
+#include "ir/ops/op_rules.h"
 
 namespace layline {
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
-#include "report/json_text.h"
+#include "base/json_writer.h"
 
 namespace layline::pte {
 namespace {
@@ -24,14 +24,14 @@ std::string method_text(const MethodDebugMap& method) {
     size_t number = 0;
     if (!origin.source.empty()) {
       const auto [known, is_new] = numbers.emplace(origin.source, sources.size() + 1);
-      if (is_new) sources.push_back(json::string(origin.source));
+      if (is_new) sources.push_back(json_string(origin.source));
       number = known->second;
     }
-    origins.push_back(fmt::format("[{},{},{},{}]", json::string(origin.value),
-                                  json::string(origin.node), number, json::string(origin.module)));
+    origins.push_back(fmt::format("[{},{},{},{}]", json_string(origin.value),
+                                  json_string(origin.node), number, json_string(origin.module)));
   }
   return fmt::format(R"({}:{{"sources":{},"origins":{},"instructions":[{}]}})",
-                     json::string(method.method), joined(sources), joined(origins),
+                     json_string(method.method), joined(sources), joined(origins),
                      fmt::join(method.instructions, ","));
 }
 

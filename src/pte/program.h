@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "pte/sink.h"
+#include "base/sink.h"
 
 namespace layline::pte {
 

@@ -13,8 +13,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/sink.h"
 #include "pte/program.h"
-#include "pte/sink.h"
 
 namespace layline::pte {
 

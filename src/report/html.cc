@@ -1,88 +1,113 @@
 #include "report/html.h"
 
+#include <algorithm>
+
 #include "base/error.h"
-#include "report/json_text.h"
+#include "report/folders.h"
 #include "report/page.h"
 
 namespace layline {
 namespace {
 
-using json::Text;
-
+constexpr auto kOneLine = JsonWriter::Layout::one_line;
 constexpr std::string_view kPlace = "@LAYLINE_DATA@";
 
-Text strings(const std::vector<std::string>& values) { return json::list_of(values, json::string); }
-
 /// Empty members are left out: most nodes have few.
-Text node_text(const PictureNode& node) {
-  std::vector<std::pair<std::string_view, Text>> members = {{"name", json::string(node.name)},
-                                                            {"op", json::string(node.op)}};
+void write(JsonWriter& json, const PictureNode& node, size_t folder, size_t repeats) {
   const auto add = [&](std::string_view key, const std::string& value) {
-    if (!value.empty()) members.emplace_back(key, json::string(value));
+    if (!value.empty()) json.key(key).string(value);
   };
-  add("type", node.type);
-  add("source", node.source);
-  add("module", node.module);
-  add("origin", node.origin);
-  add("moves", node.moves);
-  add("where", node.where);
-  members.emplace_back("bytes", json::number(node.bytes));
-  members.emplace_back("inputs", json::list_of(node.inputs, [](size_t input) {
-                         return json::number(static_cast<int64_t>(input));
-                       }));
-  if (!node.constants.empty()) members.emplace_back("constants", strings(node.constants));
-  return json::object(members);
+  json.object(
+      [&] {
+        json.key("name").string(node.name);
+        json.key("op").string(node.op);
+        add("type", node.type);
+        add("source", node.source);
+        add("module", node.module);
+        add("origin", node.origin);
+        add("moves", node.moves);
+        add("where", node.where);
+        json.key("bytes").number(node.bytes);
+        json.key("inputs").numbers(node.inputs);
+        if (!node.constants.empty()) json.key("constants").strings(node.constants);
+        json.key("folder").number(folder);
+        if (repeats > 1) json.key("repeats").number(repeats);
+      },
+      kOneLine);
 }
 
-Text picture_text(const Picture& picture) {
-  return json::object({{"method", json::string(picture.method)},
-                       {"nodes", json::list_of(picture.nodes, node_text)}});
+void write(JsonWriter& json, const Picture& picture) {
+  const Folders folders = folders_of(picture);
+  json.object([&] {
+    json.key("method").string(picture.method);
+    json.key("folders").strings(folders.paths);
+    json.key("repeats").strings(folders.of_repeats);
+    json.key("nodes").list([&] {
+      for (size_t i = 0; i < picture.nodes.size(); ++i)
+        write(json, picture.nodes[i], folders.of_node[i], folders.repeats[i]);
+    });
+  });
 }
 
-Text reason_text(const Reason& reason) {
-  return json::object({{"pass", json::string(reason.pass)},
-                       {"value", json::string(reason.value)},
-                       {"origin", json::string(reason.origin)},
-                       {"text", json::string(reason.text)}});
+void write(JsonWriter& json, const Reason& reason) {
+  json.object(
+      [&] {
+        json.key("pass").string(reason.pass);
+        json.key("value").string(reason.value);
+        json.key("origin").string(reason.origin);
+        json.key("text").string(reason.text);
+      },
+      kOneLine);
 }
 
-Text arena_text(const ArenaTensor& tensor) {
-  return json::object({{"method", json::string(tensor.method)},
-                       {"type", json::string(tensor.type)},
-                       {"offset", json::number(tensor.offset)},
-                       {"bytes", json::number(tensor.bytes)},
-                       {"first", json::number(tensor.first)},
-                       {"last", json::number(tensor.last)}});
+void write(JsonWriter& json, const ArenaTensor& tensor) {
+  json.object(
+      [&] {
+        json.key("method").string(tensor.method);
+        json.key("type").string(tensor.type);
+        json.key("offset").number(tensor.offset);
+        json.key("bytes").number(tensor.bytes);
+        json.key("first").number(tensor.first);
+        json.key("last").number(tensor.last);
+      },
+      kOneLine);
 }
 
-/// Within a script element nothing may look like a tag; in JSON a `<` is within a string.
-std::string without_tags(const Text& text) {
-  std::string safe;
-  safe.reserve(text.size());
-  for (const char c : text) {
-    if (c == '<') {
-      safe += "\\u003c";
-    } else {
-      safe += c;
+template <typename Row>
+void write(JsonWriter& json, const std::vector<Row>& rows) {
+  json.list_of(rows, [&](const Row& row) { write(json, row); });
+}
+
+/// Passes on JSON as it may stand in a script element, where nothing may look like a tag: in JSON a
+/// `<` is within a string.
+TextSink without_tags(const TextSink& sink) {
+  return [&sink](std::string_view text) {
+    for (size_t tag = text.find('<'); tag != std::string_view::npos; tag = text.find('<')) {
+      sink(text.substr(0, tag));
+      sink("\\u003c");
+      text.remove_prefix(tag + 1);
     }
-  }
-  return safe;
+    sink(text);
+  };
 }
 
 }  // namespace
 
-std::string to_html(const Report& report, const Pictures& pictures) {
+void write_page(const TextSink& sink, const Report& report, const Pictures& pictures) {
   const std::string_view page = kReportPage;
   const size_t place = page.find(kPlace);
   LAYLINE_ASSERT(place != std::string_view::npos, "the page has no place for the data");
-  const Text data = json::object({{"report", to_json(report)},
-                                  {"before", json::list_of(pictures.before, picture_text)},
-                                  {"after", json::list_of(pictures.after, picture_text)},
-                                  {"reasons", json::list_of(pictures.reasons, reason_text)},
-                                  {"certificates", strings(pictures.certificates)},
-                                  {"arena", json::list_of(pictures.arena, arena_text)}});
-  return std::string(page.substr(0, place)) + without_tags(data) +
-         std::string(page.substr(place + kPlace.size()));
+  sink(page.substr(0, place));
+  JsonWriter json(without_tags(sink));
+  json.object([&] {
+    json.key("report").object([&] { write_members(json, report); });
+    write(json.key("before"), pictures.before);
+    write(json.key("after"), pictures.after);
+    write(json.key("reasons"), pictures.reasons);
+    json.key("certificates").strings(pictures.certificates);
+    write(json.key("arena"), pictures.arena);
+  });
+  sink(page.substr(place + kPlace.size()));
 }
 
 }  // namespace layline

@@ -1,13 +1,12 @@
 // The report as a page: one file that needs nothing else, with the numbers of the JSON.
 #pragma once
 
-#include <string>
-
+#include "base/json_writer.h"
 #include "report/picture.h"
 #include "report/report.h"
 
 namespace layline {
 
-std::string to_html(const Report& report, const Pictures& pictures);
+void write_page(const TextSink& sink, const Report& report, const Pictures& pictures);
 
 }  // namespace layline

@@ -1,138 +1,144 @@
-#include <algorithm>
-
-#include "report/json_text.h"
-#include "report/model_explorer.h"
+#include "base/json_writer.h"
 #include "report/report.h"
 
 namespace layline {
 namespace {
 
-using json::Text;
-
-Text strings(const std::vector<std::string>& values) { return json::list_of(values, json::string); }
-
-Text portable_op_text(const PortableOp& portable) {
-  return json::object({{"op", json::string(portable.op)},
-                       {"count", json::number(portable.count)},
-                       {"why", json::string(portable.why)}});
+void write(JsonWriter& json, const PortableOp& portable) {
+  json.object([&] {
+    json.key("op").string(portable.op);
+    json.key("count").number(portable.count);
+    json.key("why").string(portable.why);
+  });
 }
 
-Text survivor_text(const Survivor& survivor) {
-  return json::object({{"node", json::string(survivor.node)},
-                       {"shape", json::string(survivor.shape)},
-                       {"bytes", json::number(survivor.bytes)},
-                       {"forced_by", strings(survivor.forced_by)}});
+void write(JsonWriter& json, const Survivor& survivor) {
+  json.object([&] {
+    json.key("node").string(survivor.node);
+    json.key("shape").string(survivor.shape);
+    json.key("bytes").number(survivor.bytes);
+    json.key("forced_by").strings(survivor.forced_by);
+  });
 }
 
-Text permutes_text(const Permutes& permutes) {
-  return json::object({{"source", json::number(permutes.source)},
-                       {"implied", json::number(permutes.implied)},
-                       {"absorbed", json::number(permutes.absorbed)},
-                       {"final", json::number(permutes.final)},
-                       {"bytes", json::number(permutes.bytes)},
-                       {"survivors", json::list_of(permutes.survivors, survivor_text)}});
+void write(JsonWriter& json, const PlacementProof::Price& price) {
+  json.object([&] {
+    json.key("ms").number(price.ms, 6);
+    json.key("permutes").number(price.permutes);
+  });
 }
 
-Text price_text(const PlacementProof::Price& price) {
-  return json::object(
-      {{"ms", json::number(price.ms, 6)}, {"permutes", json::number(price.permutes)}});
+void write(JsonWriter& json, const PlacementProof& placement) {
+  json.object([&] {
+    json.key("method").string(placement.method);
+    json.key("proved").boolean(placement.proved);
+    write(json.key("cost"), placement.cost);
+    write(json.key("bound"), placement.bound);
+    write(json.key("before"), placement.before);
+    write(json.key("written"), placement.written);
+  });
 }
 
-Text placement_text(const PlacementProof& placement) {
-  return json::object({{"method", json::string(placement.method)},
-                       {"proved", json::boolean(placement.proved)},
-                       {"cost", price_text(placement.cost)},
-                       {"bound", price_text(placement.bound)},
-                       {"before", price_text(placement.before)},
-                       {"written", price_text(placement.written)}});
-}
-
-Text boundary_text(const BoundaryTensor& tensor) {
-  std::vector<std::pair<std::string_view, Text>> members = {
-      {"name", json::string(tensor.name)},
-      {"dtype", json::string(tensor.dtype)},
-      {"shape", json::list_of(tensor.shape, [](int64_t size) { return json::number(size); })},
-      {"dim_order",
-       json::list_of(tensor.dim_order, [](int d) { return json::number(int64_t{d}); })},
-      {"method", json::string(tensor.method)}};
-  if (!tensor.symbolic_shape.empty())
-    members.push_back({"symbolic_shape", strings(tensor.symbolic_shape)});
+void write(JsonWriter& json, const BoundaryTensor& tensor) {
   constexpr int kScaleDecimals = 17;
-  if (tensor.scale) members.emplace_back("scale", json::number(*tensor.scale, kScaleDecimals));
-  if (tensor.zero_point) members.emplace_back("zero_point", json::number(*tensor.zero_point));
-  return json::object(members);
+  json.object([&] {
+    json.key("name").string(tensor.name);
+    json.key("dtype").string(tensor.dtype);
+    json.key("shape").numbers(tensor.shape);
+    json.key("dim_order").numbers(tensor.dim_order);
+    json.key("method").string(tensor.method);
+    if (!tensor.symbolic_shape.empty()) json.key("symbolic_shape").strings(tensor.symbolic_shape);
+    if (tensor.scale) json.key("scale").number(*tensor.scale, kScaleDecimals);
+    if (tensor.zero_point) json.key("zero_point").number(*tensor.zero_point);
+  });
 }
 
-Text symbol_text(const DynamicSize& size) {
-  return json::object({{"method", json::string(size.method)},
-                       {"symbol", json::string(size.symbol)},
-                       {"name", json::string(size.name)},
-                       {"formula", json::string(size.formula)},
-                       {"min", json::number(size.min)},
-                       {"max", json::number(size.max)}});
+void write(JsonWriter& json, const DynamicSize& size) {
+  json.object([&] {
+    json.key("method").string(size.method);
+    json.key("symbol").string(size.symbol);
+    json.key("name").string(size.name);
+    json.key("formula").string(size.formula);
+    json.key("min").number(size.min);
+    json.key("max").number(size.max);
+  });
 }
 
-Text state_text(const StateTensor& state) {
-  return json::object(
-      {{"name", json::string(state.name)},
-       {"dtype", json::string(state.dtype)},
-       {"shape", json::list_of(state.shape, [](int64_t size) { return json::number(size); })},
-       {"bytes", json::number(state.bytes)},
-       {"methods", strings(state.methods)}});
+void write(JsonWriter& json, const StateTensor& state) {
+  json.object([&] {
+    json.key("name").string(state.name);
+    json.key("dtype").string(state.dtype);
+    json.key("shape").numbers(state.shape);
+    json.key("bytes").number(state.bytes);
+    json.key("methods").strings(state.methods);
+  });
 }
 
-Text moves_text(const Moves& moves) {
-  return json::object({{"count", json::number(moves.count)}, {"bytes", json::number(moves.bytes)}});
+void write(JsonWriter& json, const Moves& moves) {
+  json.object([&] {
+    json.key("count").number(moves.count);
+    json.key("bytes").number(moves.bytes);
+  });
 }
 
-Text pass_text(const PassTime& time) {
-  return json::object({{"pass", json::string(time.pass)}, {"ms", json::number(time.ms, 3)}});
+void write(JsonWriter& json, const PassTime& time) {
+  json.object([&] {
+    json.key("pass").string(time.pass);
+    json.key("ms").number(time.ms, 3);
+  });
 }
 
-using Members = std::vector<std::pair<std::string_view, Text>>;
+/// The list of a report's rows.
+template <typename Row>
+void write(JsonWriter& json, const std::vector<Row>& rows) {
+  json.list_of(rows, [&](const Row& row) { write(json, row); });
+}
 
-Members members_of(const Report& report) {
-  Members members = {
-      {"version", json::string(report.version)},
-      {"model", json::string(report.model)},
-      {"target", json::string(report.target)},
-      {"compile_ms", json::number(report.compile_ms, 3)},
-      {"ops", json::number(report.ops)},
-      {"delegates", json::number(report.delegates)},
-      {"portable_ops", json::list_of(report.portable_ops, portable_op_text)},
-      {"permutes", permutes_text(report.permutes)},
-      {"placements", json::list_of(report.placements, placement_text)},
-      {"moves", json::object({{"slice", moves_text(report.slices)},
-                              {"concat", moves_text(report.concats)},
-                              {"copy", moves_text(report.copies)}})},
-      {"inputs", json::list_of(report.inputs, boundary_text)},
-      {"outputs", json::list_of(report.outputs, boundary_text)},
-      {"symbols", json::list_of(report.symbols, symbol_text)},
-      {"states", json::list_of(report.states, state_text)},
-      {"memory",
-       json::object({{"arena_bytes", json::number(report.arena_bytes)},
-                     {"arena_lower_bound_bytes", json::number(report.arena_lower_bound_bytes)},
-                     {"state_bytes", json::number(report.state_bytes)},
-                     {"constant_bytes", json::number(report.constant_bytes)}})},
-      {"kernels", strings(report.kernels)},
-      {"backends", strings(report.backends)},
-      {"methods", strings(report.methods)},
-      {"passes", json::list_of(report.passes, pass_text)}};
-  if (!report.profile.empty()) members.emplace_back("profile", json::string(report.profile));
-  if (!report.accelerator.empty())
-    members.emplace_back("accelerator", json::string(report.accelerator));
-  return members;
+void write(JsonWriter& json, const Permutes& permutes) {
+  json.object([&] {
+    json.key("source").number(permutes.source);
+    json.key("implied").number(permutes.implied);
+    json.key("absorbed").number(permutes.absorbed);
+    json.key("final").number(permutes.final);
+    json.key("bytes").number(permutes.bytes);
+    write(json.key("survivors"), permutes.survivors);
+  });
 }
 
 }  // namespace
 
-std::string to_json(const Report& report) { return json::object(members_of(report)) + "\n"; }
-
-std::string to_json(const Report& report, const Pictures& pictures) {
-  Members members = members_of(report);
-  const auto graphs = model_explorer_members(report, pictures);
-  members.insert(members.end(), graphs.begin(), graphs.end());
-  return json::object(members) + "\n";
+void write_members(JsonWriter& json, const Report& report) {
+  json.key("version").string(report.version);
+  json.key("model").string(report.model);
+  json.key("target").string(report.target);
+  json.key("compile_ms").number(report.compile_ms, 3);
+  json.key("report_ms").number(report.report_ms, 3);
+  json.key("ops").number(report.ops);
+  json.key("delegates").number(report.delegates);
+  write(json.key("portable_ops"), report.portable_ops);
+  write(json.key("permutes"), report.permutes);
+  write(json.key("placements"), report.placements);
+  json.key("moves").object([&] {
+    write(json.key("slice"), report.slices);
+    write(json.key("concat"), report.concats);
+    write(json.key("copy"), report.copies);
+  });
+  write(json.key("inputs"), report.inputs);
+  write(json.key("outputs"), report.outputs);
+  write(json.key("symbols"), report.symbols);
+  write(json.key("states"), report.states);
+  json.key("memory").object([&] {
+    json.key("arena_bytes").number(report.arena_bytes);
+    json.key("arena_lower_bound_bytes").number(report.arena_lower_bound_bytes);
+    json.key("state_bytes").number(report.state_bytes);
+    json.key("constant_bytes").number(report.constant_bytes);
+  });
+  json.key("kernels").strings(report.kernels);
+  json.key("backends").strings(report.backends);
+  json.key("methods").strings(report.methods);
+  write(json.key("passes"), report.passes);
+  if (!report.profile.empty()) json.key("profile").string(report.profile);
+  if (!report.accelerator.empty()) json.key("accelerator").string(report.accelerator);
 }
 
 }  // namespace layline

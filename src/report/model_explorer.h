@@ -7,10 +7,8 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "report/json_text.h"
+#include "base/json_writer.h"
 #include "report/picture.h"
 #include "report/report.h"
 
@@ -20,15 +18,15 @@ namespace layline {
 std::string graph_before(std::string_view method);
 std::string graph_after(std::string_view method);
 
-/// Members to add to the report: `label`, `graphs`, and under the name of each graph the bytes that
-/// its permutes move.
-std::vector<std::pair<std::string, json::Text>> model_explorer_members(const Report& report,
-                                                                       const Pictures& pictures);
+/// What is told about one node at most; `layline explain --why` tells all.
+inline constexpr size_t kMostReasonsTold = 32;
 
-/// The report with these members.
-std::string to_json(const Report& report, const Pictures& pictures);
+/// The report, with the members `label`, `graphs`, and under the name of each graph the bytes that
+/// its permutes move.
+void write_report(JsonWriter& json, const Report& report, const Pictures& pictures);
 
 /// Numbers on nodes of a graph, the greatest in the strongest colour.
-json::Text node_data(std::string_view name, const std::map<std::string, json::Text>& values);
+void write_node_data(JsonWriter& json, std::string_view name,
+                     const std::map<std::string, double>& values, int decimals);
 
 }  // namespace layline

@@ -20,6 +20,10 @@ struct PictureNode {
   std::string where;                   // of a node in the program: where it runs, and why there
 };
 
+inline bool is_boundary(const PictureNode& node) {
+  return node.op == "input" || node.op == "output";
+}
+
 struct Picture {
   std::string method;
   std::vector<PictureNode> nodes;  // in the order in which they run

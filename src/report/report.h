@@ -8,6 +8,8 @@
 
 namespace layline {
 
+class JsonWriter;
+
 /// A core op that runs on a kernel of the runtime, outside every delegate.
 struct PortableOp {
   std::string op;
@@ -101,8 +103,9 @@ struct Report {
   std::string profile;                // what costs are by; empty if nothing was measured
   std::string accelerator;            // empty if none was asked for
   std::vector<CannotRun> cannot_run;  // nothing in a program that was written
-  double compile_ms = 0;
-  int64_t ops = 0;  // core ops after the last pass, constants not counted
+  double compile_ms = 0;              // without report_ms
+  double report_ms = 0;               // drawing graphs and telling where nodes run
+  int64_t ops = 0;                    // core ops after the last pass, constants not counted
   int64_t delegates = 0;
   std::vector<PortableOp> portable_ops;
   Permutes permutes;
@@ -121,6 +124,7 @@ struct Report {
   std::vector<PassTime> passes;
 };
 
-std::string to_json(const Report& report);
+/// Writes the report as members of the object that is open.
+void write_members(JsonWriter& json, const Report& report);
 
 }  // namespace layline

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "base/error.h"
+#include "base/npz.h"
 
 namespace layline {
 namespace {
@@ -27,11 +29,30 @@ static_assert(kNpyTypes.size() == kDTypeCount);
 
 NpyType npy_type(DType dtype) { return std::ranges::find(kNpyTypes, dtype, &NpyRow::dtype)->npy; }
 
-HostTensor read_tensor(const std::string& path) {
-  NpyArray array = read_npy(path);
+HostTensor as_host(NpyArray array) {
   const auto* row = std::ranges::find(kNpyTypes, array.type, &NpyRow::npy);
   LAYLINE_ASSERT(row != kNpyTypes.end(), "no dtype for {}", npy_descr(array.type));
   return {row->dtype, std::move(array.shape), std::move(array.bytes)};
+}
+
+HostTensor read_tensor(const std::string& path) { return as_host(read_npy(path)); }
+
+std::map<std::string, HostTensor> read_tensors(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::map<std::string, HostTensor> tensors;
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    for (const auto& entry : fs::directory_iterator(path, error))
+      if (entry.path().extension() == ".npy")
+        tensors.emplace(entry.path().stem().string(), read_tensor(entry.path().string()));
+    if (error) throw UserError("cannot read directory '{}': {}", path, error.message());
+  } else {
+    const NpzArchive archive(path);
+    for (const std::string_view name : archive.names())
+      tensors.emplace(name, as_host(archive.read(name)));
+  }
+  if (tensors.empty()) throw UserError("'{}' holds no NAME.npy", path);
+  return tensors;
 }
 
 }  // namespace layline

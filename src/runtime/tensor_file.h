@@ -1,6 +1,7 @@
-// Host tensors in `.npy` files.
+// Host tensors in `.npy` and `.npz` files.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "base/npy.h"
@@ -11,7 +12,13 @@ namespace layline {
 /// NumPy's type for a dtype; bfloat16, which it lacks, is stored as two opaque bytes an element.
 NpyType npy_type(DType dtype);
 
-/// UserError if the file is no array that layline has a dtype for.
+HostTensor as_host(NpyArray array);
+
+/// UserError if the file is no array.
 HostTensor read_tensor(const std::string& path);
+
+/// The arrays of an .npz file, or of the .npy files of a directory, by their names. UserError if
+/// there are none.
+std::map<std::string, HostTensor> read_tensors(const std::string& path);
 
 }  // namespace layline

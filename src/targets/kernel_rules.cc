@@ -157,6 +157,9 @@ Value* gather(const Builder& build, const Node& node) {
   return build.view(y, node.result()->shape());
 }
 
+/// What kernels refuse for another reason is tried with neighbouring axes merged, from so many on.
+constexpr size_t kMostAxes = 6;
+
 // What a rule builds is looked at again, so each gives something simpler than it was given, or
 // null.
 constexpr Rule kRules[] = {
@@ -182,7 +185,7 @@ constexpr Rule kRules[] = {
 std::span<const Rule> kernel_rules() { return kRules; }
 
 bool legalise_for_kernels(Graph& graph) {
-  return rewrites::legalise(graph, kernel_refusal, kRules);
+  return rewrites::apply_rules(graph, kernel_refusal, kRules, kMostAxes);
 }
 
 }  // namespace layline

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "targets/rewrites/legalise.h"
+#include "targets/rewrites/apply_rules.h"
 
 namespace layline {
 

@@ -5,10 +5,6 @@
 
 namespace layline {
 
-/// The places of the largest window for which XNNPACK has depthwise kernels; a larger one runs as a
-/// grouped convolution, of reals or integers.
-constexpr int64_t kMostDepthwisePlaces = 25;
-
 /// Femtoseconds for a multiply-add. Zeros where nothing was measured: then nothing is chosen by
 /// them.
 struct ProductCosts {

@@ -1,13 +1,12 @@
 // Depthwise convolutions of integers on real numbers, where the target's costs say that this is
-// faster, quantising included: XNNPACK multiplies and adds 16 integers at a time, as it does with
-// reals, but must widen them first. A quantised op is what it is by definition
+// faster, quantising included: kernels multiply and add as many integers at a time as reals, but
+// must widen them first. A quantised op is what it is by definition
 // (docs/quantisation.md): computed on reals and quantised again.
 #include "ir/evaluate.h"
 #include "ir/quantised_tensor.h"
 #include "ir/tensor.h"
 #include "transforms/conv_choice.h"
 #include "transforms/passes.h"
-#include "transforms/product_costs.h"
 
 namespace layline {
 namespace {
@@ -31,11 +30,13 @@ Value* on_reals(const Builder& build, const Node& conv) {
 
 bool real_depthwise(Graph& graph, PassContext& context) {
   const ProductCosts& products = context.target().products;
+  const std::vector<int64_t>& kernels = context.target().depthwise_places;
+  if (kernels.empty()) return false;
   bool changed = false;
   for (Node* node : graph) {
     if (!node->is(Op::conv) || !is_depthwise_of_integers(*node)) continue;
     const auto sizes = conv_sizes(*node);
-    if (!sizes || sizes->rows * sizes->columns > kMostDepthwisePlaces) continue;
+    if (!sizes || sizes->rows * sizes->columns > kernels.back()) continue;
     if (node->operand_count() > 2 && !stored_constant(node->operand(2))) continue;
     const double count = sizes->products(node->attrs<ConvAttrs>().groups);
     const int64_t numbers = sizes->batch * sizes->height * sizes->width * sizes->channels +

@@ -1,24 +1,18 @@
 // Depthwise convolutions with large windows by several with small ones, whose results are added.
-// XNNPACK has depthwise kernels for windows of at most 25 places; one with more runs as a grouped
-// convolution, whose kernel fills one lane of a vector only.
+// Targets have depthwise kernels for small windows; a larger one runs as a grouped convolution,
+// whose kernel fills one lane of a vector only.
 //
 // No part may need rows or columns cut off the input, which would be a copy. So a part takes places
 // at equal distances that reach from one padding to the other, as a dilated window does: of the
 // rows of a 7x7 window with padding 3 these are 0, 3, 6 and 1, 5 and 2, 4.
-#include <array>
 #include <span>
 
 #include "ir/tensor.h"
 #include "transforms/conv_choice.h"
 #include "transforms/passes.h"
-#include "transforms/product_costs.h"
 
 namespace layline {
 namespace {
-
-// The windows that XNNPACK has depthwise kernels for; a smaller window costs as much as the next.
-constexpr std::array<int64_t, 4> kKernels = {3, 4, 9, kMostDepthwisePlaces};
-constexpr int64_t kMostPlaces = kKernels.back();
 
 /// Places along one axis: first, first + step, ...
 struct Places {
@@ -76,11 +70,11 @@ struct Split {
   size_t count() const { return rows.size() * columns.size(); }
 };
 
-/// The fewest windows. Nullopt if there is no way.
-std::optional<Split> split(const Axis& rows, const Axis& columns) {
+/// The fewest windows of at most `most_places` places. Nullopt if there is no way.
+std::optional<Split> split(const Axis& rows, const Axis& columns, int64_t most_places) {
   std::optional<Split> best;
-  for (int64_t most = 1; most <= std::min(rows.size, kMostPlaces); ++most) {
-    Split one{parts_of(rows, most), parts_of(columns, std::min(columns.size, kMostPlaces / most))};
+  for (int64_t most = 1; most <= std::min(rows.size, most_places); ++most) {
+    Split one{parts_of(rows, most), parts_of(columns, std::min(columns.size, most_places / most))};
     if (one.count() > 0 && (!best || one.count() < best->count())) best = std::move(one);
   }
   return best;
@@ -143,7 +137,7 @@ double split_us(const ConvSizes& sizes, const Split& parts, const TargetRules& t
   int64_t places = 0;
   for (const Places& rows : parts.rows)
     for (const Places& columns : parts.columns)
-      places += *std::ranges::lower_bound(kKernels, rows.count * columns.count);
+      places += *std::ranges::lower_bound(target.depthwise_places, rows.count * columns.count);
   const int64_t results = sizes.out_pixels() * sizes.out_channels;
   const auto additions = static_cast<int64_t>(parts.count() - 1);
   const int64_t ps =
@@ -157,23 +151,26 @@ double split_us(const ConvSizes& sizes, const Split& parts, const TargetRules& t
 
 bool split_depthwise(Graph& graph, PassContext& context) {
   const ProductCosts& products = context.target().products;
-  if (products.grouped_fs == 0) return false;
+  const std::vector<int64_t>& kernels = context.target().depthwise_places;
+  if (products.grouped_fs == 0 || kernels.empty()) return false;
+  const int64_t most_places = kernels.back();
   bool changed = false;
   for (Node* node : graph) {
     if (!node->is(Op::conv)) continue;
     const auto& attrs = node->attrs<ConvAttrs>();
     const auto sizes = float_conv_sizes(*node);
     if (!sizes || attrs.groups != sizes->channels || sizes->out_channels != sizes->channels ||
-        sizes->rows * sizes->columns <= kMostPlaces)
+        sizes->rows * sizes->columns <= most_places)
       continue;
-    const auto parts = split(axis_of(attrs, 0, sizes->rows), axis_of(attrs, 1, sizes->columns));
+    const auto parts =
+        split(axis_of(attrs, 0, sizes->rows), axis_of(attrs, 1, sizes->columns), most_places);
     if (!parts) {
       context.explain(*node, "stays one convolution: parts of its window would cut its input");
       continue;
     }
     if (!pays(context, *node, products_us(sizes->products(attrs.groups), products.grouped_fs),
               split_us(*sizes, *parts, context.target()),
-              fmt::format("{} with windows of at most {} places", parts->count(), kMostPlaces)))
+              fmt::format("{} with windows of at most {} places", parts->count(), most_places)))
       continue;
     const BuildBefore build(graph, node);
     replace(graph, node, sum_of_parts(build, *node, *sizes, *parts));

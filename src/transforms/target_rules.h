@@ -1,8 +1,10 @@
 // What passes ask of the target: which loop orders its kernels take, and its own lowering.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "ir/graph.h"
 #include "layout/candidates.h"
@@ -16,6 +18,10 @@ struct TargetRules {
   TargetOrders orders;
   ProductCosts products = {};
   std::string profile = {};  // the name of what costs were measured on; empty if nothing was
+  /// The windows for which the target has depthwise kernels, by how many places they have, in
+  /// order. A smaller window costs as much as the next; one larger than all runs as a grouped
+  /// convolution.
+  std::vector<int64_t> depthwise_places = {};
   /// Whether contractions have kernels that quantise what they read, each row or image with a scale
   /// of its own.
   bool quantises_dynamically = true;

@@ -1,10 +1,11 @@
 // Runs programs on ExecuTorch and compares their outputs with those of the fixtures they were
 // compiled from. It stands by itself, with little of layline, so that it can be cross-compiled:
 //
-//   run_fixtures LIST     a line for each program: PROGRAM METHOD FOLDER RELATIVE INTEGERS
+//   run_fixtures LIST     a line for each program: PROGRAM METHOD ARRAYS RELATIVE INTEGERS
 //
-// RELATIVE is how far floats may be off, as a part of the largest output, INTEGERS how far integers
-// may. Prints a line for each program; exit status 1 if any is wrong. scripts/test-arm writes LIST.
+// ARRAYS is the .npz of the fixture. RELATIVE is how far floats may be off, as a part of the
+// largest output, INTEGERS how far integers may. Prints a line for each program; exit status 1 if
+// any is wrong. scripts/test-arm writes LIST.
 #include <executorch/extension/data_loader/buffer_data_loader.h>
 #include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
 #include <executorch/runtime/executor/method.h>
@@ -21,6 +22,7 @@
 #include <memory>
 #include <sstream>
 
+#include "../fixture_runs.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/npy.h"
@@ -175,37 +177,31 @@ class Runner {
     check(method_->get_inputs(inputs_.data(), inputs_.size()), "describe its inputs");
   }
 
-  void run(const fs::path& folder, const Tolerance& tolerance) {
+  void run(const FixtureRun& run, const Tolerance& tolerance) {
     std::vector<Input> given;
     given.reserve(inputs_.size());
     for (size_t i = 0; i < inputs_.size(); ++i) {
       if (!inputs_[i].isTensor()) continue;
-      given.emplace_back(inputs_[i].toTensor(), read_npy(numbered(folder, "input", i)));
+      given.emplace_back(inputs_[i].toTensor(), run.read("input", i));
       check(method_->set_input(given.back().tensor(), i), "take an input");
     }
     give_memory_to_outputs();
     check(method_->execute(), "run the method");
     for (size_t i = 0; i < method_->outputs_size(); ++i) {
-      const fs::path expected = numbered(folder, "output", i);
-      if (!fs::exists(expected) || !method_->get_output(i).isTensor()) continue;
-      compare(row_major(method_->get_output(i).toTensor()), read_npy(expected), tolerance,
+      if (!run.contains("output", i) || !method_->get_output(i).isTensor()) continue;
+      compare(row_major(method_->get_output(i).toTensor()), run.read("output", i), tolerance,
               fmt::format("output {}", i));
     }
     size_t tensors = 0;
     for (size_t i = 0; i < inputs_.size(); ++i) {
       if (!inputs_[i].isTensor()) continue;
       const Tensor after = given[tensors++].tensor();
-      const fs::path changed = numbered(folder, "changed", i);
-      if (fs::exists(changed))
-        compare(row_major(after), read_npy(changed), tolerance, fmt::format("input {}", i));
+      if (run.contains("changed", i))
+        compare(row_major(after), run.read("changed", i), tolerance, fmt::format("input {}", i));
     }
   }
 
  private:
-  static fs::path numbered(const fs::path& folder, const char* kind, size_t number) {
-    return folder / fmt::format("{}_{}.npy", kind, number);
-  }
-
   /// An output that is neither planned, nor constant, nor an input needs memory of ours.
   void give_memory_to_outputs() {
     for (size_t i = 0; i < method_->outputs_size(); ++i) {
@@ -228,28 +224,18 @@ class Runner {
   std::optional<et::Method> method_;
 };
 
-/// As expect_outputs() of tests/e2e/fixture.h: steps in a row, or one run, and one for each size.
-void run_fixture(const std::string& program, const std::string& method, const fs::path& folder,
-                 const Tolerance& tolerance) {
-  Runner runner(program, method);
-  const auto numbered = [&](const char* kind, int n) {
-    return folder / fmt::format("{}_{}", kind, n);
-  };
-  if (!fs::exists(numbered("step", 0))) runner.run(folder, tolerance);
-  for (int i = 0; fs::exists(numbered("step", i)); ++i) runner.run(numbered("step", i), tolerance);
-  for (int i = 1; fs::exists(numbered("size", i)); ++i) runner.run(numbered("size", i), tolerance);
-}
-
 bool run_all(const char* list) {
   std::ifstream lines(list);
-  std::string program, method, folder;
+  std::string program, method, arrays;
   Tolerance tolerance;
   int programs = 0, wrong = 0;
-  while (lines >> program >> method >> folder >> tolerance.relative >> tolerance.integers) {
+  while (lines >> program >> method >> arrays >> tolerance.relative >> tolerance.integers) {
     ++programs;
     std::cout << fs::path(program).stem().string() << '.' << method << ": " << std::flush;
     try {
-      run_fixture(program, method, folder, tolerance);
+      Runner runner(program, method);
+      const NpzArchive archive(arrays);
+      for (const FixtureRun& run : runs_of(archive, method)) runner.run(run, tolerance);
       std::cout << "ok" << std::endl;
     } catch (const std::exception& error) {
       ++wrong;

@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -106,7 +107,8 @@ def check_page(path: Path, layline: Path) -> list[str]:
 def write_image(path: Path, stand_in: bool) -> None:
     """What the README calls an image: zeros, or the input of the network that stands in."""
     if stand_in:
-        shutil.copy(STAND_IN.with_suffix("") / "input_0.npy", path)
+        with zipfile.ZipFile(STAND_IN.with_suffix(".npz")) as archive:
+            path.write_bytes(archive.read("input_0.npy"))
         return
     header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, 224, 224), }"
     header += " " * (-(len(header) + 11) % 64) + "\n"

@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "compiler/compile.h"
+#include "fixture.h"
 
 namespace layline {
 namespace {
 
 Compiled compiled(const std::string& fixture, CompileOptions options = {}) {
-  return compile(std::string(LAYLINE_TEST_DATA) + "/" + fixture + ".pt2", options);
+  return compile(model_of(fixture), options);
 }
 
 int64_t portable_ops(const Report& report) {

@@ -13,8 +13,10 @@
 #include <map>
 #include <set>
 
+#include "../zip_writer.h"
 #include "base/npy.h"
 #include "compiler/compile.h"
+#include "fixture.h"
 #include "layline/version.h"
 #include "transforms/pipeline.h"
 
@@ -28,10 +30,6 @@ struct Outcome {
   std::string out;
   std::string err;
 };
-
-std::string fixture(const std::string& name) {
-  return fs::path(LAYLINE_TEST_DATA) / (name + ".pt2");
-}
 
 std::string contents(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -63,6 +61,14 @@ class CliTest : public testing::Test {
 
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(directory() / name, std::ios::binary) << text;
+  }
+
+  /// What torch gave to mobile_block, as image.npy, and in image.npz by the name of the input.
+  void write_image(const std::string& input) const {
+    const NpyArray image = arrays_of("mobile_block").read("input_0");
+    write_npy(directory() / "image.npy", image.type, image.shape, image.bytes);
+    write("image.npz",
+          ZipWriter().add(input + ".npy", contents(directory() / "image.npy")).finish());
   }
 
   std::set<std::string> files() const {
@@ -109,9 +115,9 @@ class CliTest : public testing::Test {
 TEST_F(CliTest, CompilingNeedsNoRuntime) {
   const fs::path alone = base_ / "layline";
   fs::copy_file(LAYLINE_BINARY, alone);
-  const Outcome compiled = layline("compile '" + fixture("conv2d") + "' -o a.pte", "", alone);
+  const Outcome compiled = layline("compile '" + model_of("conv2d") + "' -o a.pte", "", alone);
   EXPECT_EQ(compiled.status, 0) << compiled.err;
-  EXPECT_EQ(layline("explain '" + fixture("conv2d") + "'", "", alone).status, 0);
+  EXPECT_EQ(layline("explain '" + model_of("conv2d") + "'", "", alone).status, 0);
   EXPECT_EQ(layline("diff a.pte a.pte", "", alone).status, 0);
   for (const std::string arguments : {"run a.pte", "--help", ""}) {
     const Outcome handed_over = layline(arguments, "", alone);
@@ -159,13 +165,13 @@ TEST_F(CliTest, WrongCommandLines) {
 // ---- C7: an option is honoured or refused, never dropped ----
 
 TEST_F(CliTest, AReportIsJsonOrAPage) {
-  expect_success("compile " + fixture("conv2d") + " --report report.html", {"conv2d.pte"});
+  expect_success("compile " + model_of("conv2d") + " --report report.html", {"conv2d.pte"});
   EXPECT_EQ(files(), (std::set<std::string>{"conv2d.pte", "report.html"}));
   EXPECT_EQ(contents(directory() / "report.html").rfind("<!doctype html>", 0), 0u);
 }
 
 TEST_F(CliTest, OptionsThatCannotBeHonouredAreRefused) {
-  const std::string model = fixture("conv2d");
+  const std::string model = model_of("conv2d");
   expect_refusal("compile " + model + " --target cuda", {"cuda", "xnnpack", "tosa"});
   expect_refusal("compile " + model + " --report report.txt", {"report.txt", "json"});
   expect_refusal("compile " + model + " --report report", {"report", "json"});
@@ -183,7 +189,7 @@ TEST_F(CliTest, OptionsThatCannotBeHonouredAreRefused) {
 }
 
 TEST_F(CliTest, OrdersAreChecked) {
-  const std::string model = fixture("conv2d");
+  const std::string model = model_of("conv2d");
   for (const std::string option : {"--input-order", "--output-order"}) {
     const std::string start = fmt::format("compile {} {} ", model, option);
     expect_refusal(start + "x", {option, "NAME=VALUE"});
@@ -198,9 +204,9 @@ TEST_F(CliTest, OrdersAreChecked) {
 // ---- compile ----
 
 TEST_F(CliTest, CompileWritesTheProgramAndTellsAboutIt) {
-  expect_success("compile " + fixture("conv2d"), {"conv2d.pte", "1 delegate", "permute"});
+  expect_success("compile " + model_of("conv2d"), {"conv2d.pte", "1 delegate", "permute"});
   EXPECT_EQ(files(), (std::set<std::string>{"conv2d.pte"}));
-  expect_success("compile " + fixture("conv2d") + " -o other.pte --report report.json",
+  expect_success("compile " + model_of("conv2d") + " -o other.pte --report report.json",
                  {"other.pte"});
   EXPECT_EQ(files(), (std::set<std::string>{"conv2d.pte", "other.pte", "report.json"}));
   EXPECT_EQ(contents(directory() / "conv2d.pte"), contents(directory() / "other.pte"))
@@ -217,28 +223,28 @@ TEST_F(CliTest, CompileWritesTheProgramAndTellsAboutIt) {
 
 TEST_F(CliTest, CompileReplacesAnOlderProgram) {
   write("out.pte", "an older program");
-  expect_success("compile " + fixture("conv2d") + " -o out.pte", {"out.pte"});
+  expect_success("compile " + model_of("conv2d") + " -o out.pte", {"out.pte"});
   EXPECT_EQ(contents(directory() / "out.pte").substr(4, 4), "ET12");
 }
 
 TEST_F(CliTest, EmitWritesTextAndNoProgram) {
-  const Outcome shown = layline("compile " + fixture("conv2d") + " --emit import");
+  const Outcome shown = layline("compile " + model_of("conv2d") + " --emit import");
   EXPECT_EQ(shown.status, 0) << shown.err;
   EXPECT_NE(shown.out.find("conv2d"), std::string::npos) << shown.out;
   EXPECT_TRUE(files().empty());
 
-  expect_success("compile " + fixture("conv2d") + " --emit import -o conv2d.lay", {});
+  expect_success("compile " + model_of("conv2d") + " --emit import -o conv2d.lay", {});
   EXPECT_EQ(contents(directory() / "conv2d.lay"), shown.out);
   // The text is accepted wherever a model is.
   expect_success("compile conv2d.lay -o from_text.pte", {"from_text.pte"});
-  expect_success("compile " + fixture("conv2d") + " -o from_model.pte", {"from_model.pte"});
+  expect_success("compile " + model_of("conv2d") + " -o from_model.pte", {"from_model.pte"});
   EXPECT_EQ(contents(directory() / "from_text.pte"), contents(directory() / "from_model.pte"));
 }
 
 TEST_F(CliTest, EveryStageCanBeEmitted) {
   for (const std::string& stage : stages()) {
     const Outcome outcome =
-        layline(fmt::format("compile {} --emit {}", fixture("mobile_block"), stage));
+        layline(fmt::format("compile {} --emit {}", model_of("mobile_block"), stage));
     EXPECT_EQ(outcome.status, 0) << stage << ": " << outcome.err;
     EXPECT_FALSE(outcome.out.empty()) << stage;
   }
@@ -247,13 +253,13 @@ TEST_F(CliTest, EveryStageCanBeEmitted) {
 
 TEST_F(CliTest, EveryPassCanBeDisabled) {
   for (const Pass& pass : all_passes()) {
-    expect_success(fmt::format("compile {} --disable {}", fixture("mobile_block"), pass.name),
+    expect_success(fmt::format("compile {} --disable {}", model_of("mobile_block"), pass.name),
                    {"mobile_block.pte"});
   }
 }
 
 TEST_F(CliTest, VerifyChecksEveryPass) {
-  expect_success("compile " + fixture("mobile_block") + " --verify", {"mobile_block.pte"});
+  expect_success("compile " + model_of("mobile_block") + " --verify", {"mobile_block.pte"});
 }
 
 /// Of equal numbers that are centred nothing is left but the rounding of their mean.
@@ -263,15 +269,15 @@ TEST_F(CliTest, VerifyTakesRoundingForWhatItIs) {
   %y = normalize(%x) { axes = [1], eps = 1e-05 }
   output "y" %y
 })");
-  fs::create_directory(directory() / "inputs");
   const std::vector<float> equal(4 * 288, 0.20026813F);
-  write_npy(directory() / "inputs" / "x.npy", NpyType::kFloat32, std::vector<int64_t>{4, 288},
+  write_npy(directory() / "x.npy", NpyType::kFloat32, std::vector<int64_t>{4, 288},
             std::as_bytes(std::span(equal)));
-  expect_success("verify centred.lay --inputs inputs", {"agree"});
+  write("inputs.npz", ZipWriter().add("x.npy", contents(directory() / "x.npy")).finish());
+  expect_success("verify centred.lay --inputs inputs.npz", {"agree"});
 }
 
 TEST_F(CliTest, OutputsThatCannotBeWritten) {
-  const std::string model = fixture("conv2d");
+  const std::string model = model_of("conv2d");
   fs::create_directory(directory() / "taken.pte");
   expect_refusal("compile " + model + " -o taken.pte", {"taken.pte", "directory"});
   expect_refusal("compile " + model + " -o missing/out.pte", {"missing/out.pte"});
@@ -287,13 +293,13 @@ TEST_F(CliTest, OutputsThatCannotBeWritten) {
 
 TEST_F(CliTest, AFullDiskLeavesNothing) {
   const Outcome outcome =
-      layline("compile " + fixture("conv2d") + " --emit import >/dev/full 2>err.txt; exit $?");
+      layline("compile " + model_of("conv2d") + " --emit import >/dev/full 2>err.txt; exit $?");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_NE(contents(directory() / "err.txt").find("standard output"), std::string::npos);
 }
 
 TEST_F(CliTest, TheModelIsNeverOverwritten) {
-  fs::copy_file(fixture("conv2d"), directory() / "model.pt2");
+  fs::copy_file(model_of("conv2d"), directory() / "model.pt2");
   const std::string before = contents(directory() / "model.pt2");
   expect_refusal("compile model.pt2 -o model.pt2", {"model.pt2", "over the model"});
   fs::create_symlink("model.pt2", directory() / "link.json");
@@ -302,7 +308,7 @@ TEST_F(CliTest, TheModelIsNeverOverwritten) {
 }
 
 TEST_F(CliTest, NothingThatIsReadIsOverwritten) {
-  const std::string model = fixture("conv2d");
+  const std::string model = model_of("conv2d");
   fs::copy_file(fs::path(LAYLINE_TEST_DATA) / "../../profiles/epyc-avx2.json",
                 directory() / "profile.json");
   const std::string profile = contents(directory() / "profile.json");
@@ -350,7 +356,7 @@ TEST_F(CliTest, ABugEndsWithStatusTwoAndAReproducer) {
   fs::permissions(directory() / "tosa_reference_model", fs::perms::owner_all);
   const std::string environment =
       fmt::format("env -u LAYLINE_TOSA_PYTHON PATH='{}':\"$PATH\"", directory().string());
-  const std::string arguments = "verify " + fixture("linear") + " --target tosa";
+  const std::string arguments = "verify " + model_of("linear") + " --target tosa";
   const Outcome outcome = layline(arguments, environment);
   EXPECT_EQ(outcome.status, 2);
   EXPECT_EQ(outcome.err.rfind("layline: internal error: ", 0), 0u) << outcome.err;
@@ -361,7 +367,7 @@ TEST_F(CliTest, ABugEndsWithStatusTwoAndAReproducer) {
   EXPECT_NE(outcome.err.find(*left.begin()), std::string::npos) << outcome.err;
   const std::string reproducer = contents(directory() / *left.begin());
   EXPECT_NE(reproducer.find("layline " LAYLINE_VERSION), std::string::npos) << reproducer;
-  EXPECT_NE(reproducer.find("'verify' '" + fixture("linear") + "' '--target' 'tosa'"),
+  EXPECT_NE(reproducer.find("'verify' '" + model_of("linear") + "' '--target' 'tosa'"),
             std::string::npos)
       << reproducer;
   EXPECT_NE(reproducer.find("it is broken"), std::string::npos) << reproducer;
@@ -372,7 +378,7 @@ TEST_F(CliTest, ABugEndsWithStatusTwoAndAReproducer) {
 }
 
 TEST_F(CliTest, TruncatedModels) {
-  const std::string whole = contents(fixture("mobile_block"));
+  const std::string whole = contents(model_of("mobile_block"));
   ASSERT_GT(whole.size(), 1000u);
   for (size_t part = 0; part < 16; ++part) {
     write("short.pt2", whole.substr(0, whole.size() * part / 16));
@@ -383,7 +389,7 @@ TEST_F(CliTest, TruncatedModels) {
 }
 
 TEST_F(CliTest, TruncatedPrograms) {
-  ASSERT_EQ(layline("compile " + fixture("conv2d") + " -o whole.pte").status, 0);
+  ASSERT_EQ(layline("compile " + model_of("conv2d") + " -o whole.pte").status, 0);
   const std::string whole = contents(directory() / "whole.pte");
   for (size_t part = 0; part < 16; ++part) {
     write("short.pte", whole.substr(0, whole.size() * part / 16));
@@ -401,20 +407,21 @@ TEST_F(CliTest, ModelsThatAreRefused) {
 // ---- run ----
 
 TEST_F(CliTest, RunGivesTorchsNumbers) {
-  const fs::path data = fs::path(LAYLINE_TEST_DATA) / "mobile_block";
-  ASSERT_EQ(layline("compile " + fixture("mobile_block") + " --report report.json").status, 0);
+  ASSERT_EQ(layline("compile " + model_of("mobile_block") + " --report report.json").status, 0);
   simdjson::dom::parser parser;
   const simdjson::dom::element report = parser.load(directory() / "report.json");
   const std::string input(std::string_view(report["inputs"].at(0)["name"]));
   const std::string output(std::string_view(report["outputs"].at(0)["name"]));
-  const std::string option = fmt::format(" --input {}={}/input_0.npy", input, data.string());
+  write_image(input);
 
-  for (const std::string& program : {std::string("mobile_block.pte"), fixture("mobile_block")}) {
+  for (const std::string& arguments :
+       {fmt::format("mobile_block.pte --input {}=image.npy", input),
+        fmt::format("{} --inputs image.npz", model_of("mobile_block"))}) {
     fs::remove_all(directory() / "made");
-    expect_success("run " + program + option + " --output-dir made/here --threads 1",
+    expect_success("run " + arguments + " --output-dir made/here --threads 1",
                    {"output " + output, "min", "max", "mean", "ran in"});
     const NpyArray actual = read_npy(directory() / "made" / "here" / (output + ".npy"));
-    const NpyArray expected = read_npy(data / "output_0.npy");
+    const NpyArray expected = arrays_of("mobile_block").read("output_0");
     ASSERT_EQ(actual.type, expected.type);
     ASSERT_EQ(actual.shape, expected.shape);
     const auto* a = reinterpret_cast<const float*>(actual.bytes.data());
@@ -429,7 +436,7 @@ TEST_F(CliTest, RunGivesTorchsNumbers) {
 }
 
 TEST_F(CliTest, RunMakesUpWhatIsNotGiven) {
-  const std::string model = fixture("conv2d");
+  const std::string model = model_of("conv2d");
   expect_success("run " + model + " --output-dir first", {"random, seed 0"});
   expect_success("run " + model + " --output-dir second", {"random, seed 0"});
   size_t outputs = 0;
@@ -441,14 +448,14 @@ TEST_F(CliTest, RunMakesUpWhatIsNotGiven) {
 }
 
 TEST_F(CliTest, RunTakesTheMethodThatIsAskedFor) {
-  const std::string model = fixture("methods");
+  const std::string model = model_of("methods");
   expect_refusal("run " + model, {"forward", "encode", "decode"});
   expect_success("run " + model + " --method encode", {"output"});
   expect_success("run " + model + " --method decode", {"output"});
 }
 
 TEST_F(CliTest, OrdersAreHonoured) {
-  const std::string model = fixture("conv2d.channels_last");
+  const std::string model = model_of("conv2d.channels_last");
   for (const std::string order : {"nchw", "nhwc"}) {
     expect_success(fmt::format("compile {} --input-order x={} --report r.json", model, order), {});
     simdjson::dom::parser parser;
@@ -459,8 +466,7 @@ TEST_F(CliTest, OrdersAreHonoured) {
 }
 
 TEST_F(CliTest, RunChecksItsInputs) {
-  const std::string model = fixture("mobile_block");
-  const std::string data = fs::path(LAYLINE_TEST_DATA) / "mobile_block";
+  const std::string model = model_of("mobile_block");
   ASSERT_EQ(layline("compile " + model + " -o p.pte --report report.json").status, 0);
   simdjson::dom::parser parser;
   const simdjson::dom::element report = parser.load(directory() / "report.json");
@@ -469,9 +475,15 @@ TEST_F(CliTest, RunChecksItsInputs) {
   expect_refusal("run p.pte --input nothing=a.npy", {"nothing", "there", input});
   expect_refusal("run p.pte --input a.npy", {"--input", "NAME=VALUE"});
   expect_refusal(fmt::format("run p.pte --input {}=missing.npy", input), {"missing.npy"});
-  expect_refusal(
-      fmt::format("run p.pte --input {0}={1}/input_0.npy --input {0}={1}/input_0.npy", input, data),
-      {"twice", input});
+  write_image(input);
+  expect_refusal(fmt::format("run p.pte --input {0}=image.npy --input {0}=image.npy", input),
+                 {"twice", input});
+  expect_refusal(fmt::format("run p.pte --inputs image.npz --input {0}=image.npy", input),
+                 {"twice", input});
+  write_image("nothing");
+  expect_refusal("run p.pte --inputs image.npz", {"nothing", "there", input});
+  expect_refusal("run p.pte --inputs image.npy", {"image.npy", "not a .npz", "numpy.savez"});
+  expect_refusal("run p.pte --inputs missing.npz", {"missing.npz"});
   write("text.npy", "not an array");
   expect_refusal(fmt::format("run p.pte --input {}=text.npy", input), {"text.npy"});
   const std::vector<std::byte> eight(8);
@@ -488,7 +500,7 @@ TEST_F(CliTest, RunChecksItsInputs) {
 // ---- bench ----
 
 TEST_F(CliTest, BenchComparesPrograms) {
-  const std::string model = fixture("conv2d");
+  const std::string model = model_of("conv2d");
   ASSERT_EQ(layline("compile " + model + " -o a.pte").status, 0);
   expect_success("bench a.pte " + model + " --iterations 3 --threads 1",
                  {"a.pte", model, "median ms", "1.00x", "3 iterations"});
@@ -509,7 +521,7 @@ TEST_F(CliTest, BenchComparesPrograms) {
 }
 
 TEST_F(CliTest, BenchTellsWhereTheTimeGoes) {
-  const std::string model = fixture("residual_net");
+  const std::string model = model_of("residual_net");
   expect_success("bench --per-op --threads 1 " + model, {"Convolution (NHWC, F32)", "share"});
 
   // Without the delegate, the same model is all kernels of the runtime.

@@ -9,16 +9,17 @@
 #include <fstream>
 #include <random>
 
+#include "base/sink.h"
 #include "compiler/compile.h"
 #include "fixture.h"
 #include "ir/builder.h"
 #include "ir/evaluate.h"
 #include "ir/text.h"
-#include "pte/sink.h"
 #include "pte/writer.h"
+#include "runtime/program.h"
 #include "targets/xnnpack/lower.h"
 #include "targets/xnnpack/profile.h"
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 #include "transforms/pipeline.h"
 
 namespace layline {
@@ -39,19 +40,18 @@ std::string profile_of(const ProductCosts& products) {
 /// Compiles with the profile, sees the pass at work, and compares with torch's results.
 void expect_remade(const std::string& fixture, const std::string& pass,
                    const ProductCosts& products) {
-  const std::filesystem::path base = std::filesystem::path(LAYLINE_TEST_DATA) / fixture;
   CompileOptions options;
   options.explain = true;
-  options.profile = profile_of(products);
+  options.for_target.profile = profile_of(products);
   for (const char* other : {"split_depthwise", "winograd_convs", "unfold_convs"})
     if (pass != other) options.disabled_passes.emplace_back(other);
-  const Compiled compiled = compile(base.string() + ".pt2", options);
-  std::filesystem::remove(options.profile);
+  const Compiled compiled = compile(model_of(fixture), options);
+  std::filesystem::remove(options.for_target.profile);
   EXPECT_TRUE(std::ranges::any_of(compiled.explanations, [&](const Explanation& explanation) {
     return explanation.pass == pass && explanation.text.starts_with("becomes");
   }));
   EXPECT_EQ(compiled.report.delegates, 1);
-  expect_outputs(compiled.program, "forward", base, {1e-5});
+  expect_outputs(compiled, fixture, {1e-5});
 }
 
 class Windows : public testing::TestWithParam<std::string> {};

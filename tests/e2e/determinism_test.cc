@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "fixture.h"
 #include "layline/version.h"
 
 namespace layline {
@@ -40,7 +41,7 @@ class Determinism : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(Determinism, OneModelIsOneProgram) {
-  const fs::path model = fs::path(LAYLINE_TEST_DATA) / fmt::format("{}.pt2", GetParam());
+  const fs::path model = model_of(GetParam());
   const fs::path copy = directory_ / "another_name.pt2";
   fs::copy_file(model, copy);
   for (const std::string target : {"xnnpack", "tosa"}) {
@@ -58,7 +59,7 @@ TEST_P(Determinism, OneModelIsOneProgram) {
 }
 
 TEST_P(Determinism, TheProgramSaysWhichVersionWroteIt) {
-  const fs::path model = fs::path(LAYLINE_TEST_DATA) / fmt::format("{}.pt2", GetParam());
+  const fs::path model = model_of(GetParam());
   EXPECT_NE(program("", model, "xnnpack").find("\"compiler\":\"layline " LAYLINE_VERSION "\""),
             std::string::npos);
 }

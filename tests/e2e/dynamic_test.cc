@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "compiler/compile.h"
 #include "fixture.h"
-#include "pte/writer.h"
 #include "runtime/program.h"
 
 namespace layline {
@@ -15,13 +14,11 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-Compiled compiled(const std::string& fixture) {
-  return compile(std::string(LAYLINE_TEST_DATA) + "/" + fixture + ".pt2", {});
-}
+Compiled compiled(const std::string& fixture) { return compile(model_of(fixture), {}); }
 
 LoadedProgram load(const std::string& fixture) {
   MemorySink sink;
-  pte::write_program(compiled(fixture).program, sink);
+  compiled(fixture).program->write(sink);
   return LoadedProgram::from_compiled(sink.bytes(), fixture);
 }
 

@@ -28,6 +28,8 @@
 #include <thread>
 #include <vector>
 
+#include "fixture.h"
+
 namespace layline {
 namespace {
 
@@ -39,7 +41,7 @@ std::string contents(const fs::path& path) {
   return text.str();
 }
 
-const std::string kModel = fs::path(LAYLINE_TEST_DATA) / "mobile_block.pt2";
+const std::string kModel = model_of("mobile_block");
 
 class Faults : public testing::Test {
  protected:

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
+#include "../fixture_runs.h"
 #include "ir/tensor.h"
-#include "pte/writer.h"
 #include "runtime/program.h"
 #include "runtime/tensor_file.h"
 
@@ -35,6 +36,28 @@ void expect_close(const HostTensor& actual, const HostTensor& expected,
   EXPECT_LE(error / largest, tolerance.relative);
 }
 
+void expect_run(LoadedProgram& loaded, const FixtureRun& run, const Tolerance& tolerance) {
+  SCOPED_TRACE(run.prefix());
+  std::vector<HostTensor> inputs(loaded.inputs().size());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (loaded.inputs()[i].kind == IoKind::tensor) inputs[i] = as_host(run.read("input", i));
+  const std::vector<HostTensor> outputs = loaded.run(inputs);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const bool saved = run.contains("output", i);
+    EXPECT_EQ(loaded.outputs()[i].kind == IoKind::tensor, saved) << "output " << i;
+    if (!saved) continue;
+    SCOPED_TRACE(fmt::format("output {} ({})", i, loaded.outputs()[i].name));
+    expect_close(outputs[i], as_host(run.read("output", i)), tolerance);
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (loaded.inputs()[i].kind != IoKind::tensor) continue;
+    SCOPED_TRACE(fmt::format("input {} after the run", i));
+    const bool changed = run.contains("changed", i);
+    expect_close(loaded.get_input(i), changed ? as_host(run.read("changed", i)) : inputs[i],
+                 tolerance);
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> all_fixtures() {
@@ -43,6 +66,15 @@ std::vector<std::string> all_fixtures() {
     if (entry.path().extension() == ".pt2") names.push_back(entry.path().stem().string());
   std::ranges::sort(names);
   return names;
+}
+
+std::string model_of(const std::string& fixture) {
+  return fmt::format("{}/{}.pt2", LAYLINE_TEST_DATA, fixture);
+}
+
+NpzArchive arrays_of(const std::string& fixture) {
+  const std::string name = fixture.substr(0, fixture.find('.'));
+  return NpzArchive(fmt::format("{}/{}.npz", LAYLINE_TEST_DATA, name));
 }
 
 std::string test_name(const testing::TestParamInfo<std::string>& fixture) {
@@ -57,47 +89,15 @@ Tolerance quantised_tolerance(const std::string& fixture) {
   return {has_halves ? 0.024 : 0.02, 1};
 }
 
-void expect_step(LoadedProgram& loaded, const std::filesystem::path& folder,
-                 const Tolerance& tolerance) {
-  SCOPED_TRACE(folder.filename().string());
-  std::vector<HostTensor> inputs(loaded.inputs().size());
-  for (size_t i = 0; i < inputs.size(); ++i)
-    if (loaded.inputs()[i].kind == IoKind::tensor)
-      inputs[i] = read_tensor((folder / fmt::format("input_{}.npy", i)).string());
-  const std::vector<HostTensor> outputs = loaded.run(inputs);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const bool saved = std::filesystem::exists(folder / fmt::format("output_{}.npy", i));
-    EXPECT_EQ(loaded.outputs()[i].kind == IoKind::tensor, saved) << "output " << i;
-    if (!saved) continue;
-    SCOPED_TRACE(fmt::format("output {} ({})", i, loaded.outputs()[i].name));
-    expect_close(outputs[i], read_tensor((folder / fmt::format("output_{}.npy", i)).string()),
-                 tolerance);
-  }
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto changed = folder / fmt::format("changed_{}.npy", i);
-    if (loaded.inputs()[i].kind != IoKind::tensor) continue;
-    SCOPED_TRACE(fmt::format("input {} after the run", i));
-    expect_close(loaded.get_input(i),
-                 std::filesystem::exists(changed) ? read_tensor(changed.string()) : inputs[i],
-                 tolerance);
-  }
-}
-
-void expect_outputs(const pte::Program& program, const std::string& method,
-                    const std::filesystem::path& folder, const Tolerance& tolerance) {
+void expect_outputs(const Compiled& compiled, const std::string& fixture,
+                    const Tolerance& tolerance) {
+  const NpzArchive archive = arrays_of(fixture);
   MemorySink sink;
-  write_program(program, sink);
-  LoadedProgram loaded = LoadedProgram::from_compiled(sink.bytes(), "the fixture", {method});
-  const auto numbered = [&](const char* kind, int number) {
-    return folder / fmt::format("{}_{}", kind, number);
-  };
-  if (!std::filesystem::exists(numbered("step", 0))) expect_step(loaded, folder, tolerance);
-  for (int step = 0; std::filesystem::exists(numbered("step", step)); ++step)
-    expect_step(loaded, numbered("step", step), tolerance);
-  int sizes = 0;
-  for (; std::filesystem::exists(numbered("size", sizes + 1)); ++sizes)
-    expect_step(loaded, numbered("size", sizes + 1), tolerance);
-  if (sizes > 0) expect_step(loaded, folder, tolerance);
+  compiled.program->write(sink);
+  for (const std::string& method : compiled.report.methods) {
+    LoadedProgram loaded = LoadedProgram::from_compiled(sink.bytes(), "the fixture", {method});
+    for (const FixtureRun& run : runs_of(archive, method)) expect_run(loaded, run, tolerance);
+  }
 }
 
 }  // namespace layline

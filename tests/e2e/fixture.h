@@ -1,19 +1,25 @@
-// Fixtures of tests/data: a model, what goes in, and what torch gets out.
+// Fixtures of tests/data: NAME.pt2 is a model, NAME.npz what goes in and what torch gets out
+// (tests/models/export.py has the names of the arrays).
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "pte/program.h"
-#include "runtime/program.h"
+#include "base/npz.h"
+#include "compiler/compile.h"
 
 namespace layline {
 
 /// Names of the fixtures, without ".pt2", sorted.
 std::vector<std::string> all_fixtures();
+
+/// The path of its model.
+std::string model_of(const std::string& fixture);
+
+/// Its arrays. A variant, NAME.VARIANT, computes what NAME does, and has none of its own.
+NpzArchive arrays_of(const std::string& fixture);
 
 /// The name of a test of one fixture.
 std::string test_name(const testing::TestParamInfo<std::string>& fixture);
@@ -26,16 +32,10 @@ struct Tolerance {
 /// Of a quantised fixture: some steps of 8 bits.
 Tolerance quantised_tolerance(const std::string& fixture);
 
-/// Runs a loaded method on input_K.npy of `folder` and compares with output_K.npy: floats within
-/// `tolerance` of the largest value of the output, everything else exactly. Inputs are as they were
-/// after the run, or as changed_K.npy has them.
-void expect_step(LoadedProgram& loaded, const std::filesystem::path& folder,
-                 const Tolerance& tolerance);
-
-/// The same for a method of a program: once, or for each folder step_0, step_1... that
-/// there is. Then the same loaded program on other sizes, the folders size_1, size_2... in
-/// `folder`, and on the first once more.
-void expect_outputs(const pte::Program& program, const std::string& method,
-                    const std::filesystem::path& folder, const Tolerance& tolerance);
+/// Loads each method of a program that the fixture became, and makes its runs (fixture_runs.h).
+/// Floats are within `tolerance` of the largest value of the output, everything else is the same.
+/// Inputs are as they were after the run, or as changed_K has them.
+void expect_outputs(const Compiled& compiled, const std::string& fixture,
+                    const Tolerance& tolerance);
 
 }  // namespace layline

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "base/sink.h"
 #include "compiler/compile.h"
 #include "fixture.h"
-#include "pte/sink.h"
 
 namespace layline {
 namespace {
@@ -21,27 +21,22 @@ class Fixture : public testing::TestWithParam<std::string> {};
 
 std::vector<std::byte> written(const Compiled& compiled) {
   MemorySink sink;
-  write_program(compiled, sink);
+  compiled.program->write(sink);
   return sink.take();
 }
 
 /// For any device, and for those whose costs were measured where that makes another program.
 TEST_P(Fixture, MatchesTorch) {
-  const std::filesystem::path base = std::filesystem::path(LAYLINE_TEST_DATA) / GetParam();
   std::vector<std::vector<std::byte>> programs;
   for (const char* profile : {"", "epyc-avx2", "epyc-avx512"}) {
     CompileOptions options;
-    options.profile = profile;
-    std::vector<std::byte> program = written(compile(base.string() + ".pt2", options));
+    options.for_target.profile = profile;
+    std::vector<std::byte> program = written(compile(model_of(GetParam()), options));
     if (std::ranges::find(programs, program) != programs.end()) continue;
     programs.push_back(std::move(program));
     options.verify = true;
-    const Compiled compiled = compile(base.string() + ".pt2", options);
-    for (const pte::Method& method : compiled.program.methods) {
-      const bool lone = compiled.program.methods.size() == 1;
-      expect_outputs(compiled.program, method.name, lone ? base : base / method.name,
-                     tolerance(GetParam()));
-    }
+    const Compiled compiled = compile(model_of(GetParam()), options);
+    expect_outputs(compiled, GetParam(), tolerance(GetParam()));
   }
 }
 

@@ -14,7 +14,7 @@
 #include "targets/kernel_calls.h"
 #include "targets/kernel_rules.h"
 #include "targets/xnnpack/lower.h"
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 #include "transforms/pipeline.h"
 
 namespace layline {

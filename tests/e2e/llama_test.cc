@@ -5,14 +5,13 @@
 #include "compiler/compile.h"
 #include "fixture.h"
 #include "ir/tensor.h"
-#include "pte/writer.h"
 #include "runtime/program.h"
 #include "runtime/tensor_file.h"
 
 namespace layline {
 namespace {
 
-const std::filesystem::path kModel = std::filesystem::path(LAYLINE_TEST_DATA) / "llama";
+const std::string kModel = model_of("llama");
 
 HostTensor integers(const std::vector<int64_t>& values, std::vector<int64_t> shape) {
   HostTensor tensor{DType::i64, std::move(shape), {}};
@@ -29,10 +28,10 @@ std::vector<int64_t> values_of(const HostTensor& host) {
 }
 
 /// The prompt is all but the last `generated` of the tokens that torch had in the end.
-std::vector<int64_t> generate(const pte::Program& compiled, std::vector<int64_t> tokens,
+std::vector<int64_t> generate(const TargetProgram& compiled, std::vector<int64_t> tokens,
                               size_t wanted) {
   MemorySink sink;
-  write_program(compiled, sink);
+  compiled.write(sink);
   LoadedProgram program =
       LoadedProgram::from_compiled(sink.bytes(), "llama", {"prefill", "decode"});
   std::vector<int64_t> places(tokens.size());
@@ -52,19 +51,19 @@ std::vector<int64_t> generate(const pte::Program& compiled, std::vector<int64_t>
 constexpr size_t kPrompt = 5;
 
 TEST(Llama, GeneratesTheTokensOfTorchWithTheLayoutEngineAndWithout) {
-  const std::vector<int64_t> expected = values_of(read_tensor((kModel / "generated.npy").string()));
+  const std::vector<int64_t> expected = values_of(as_host(arrays_of("llama").read("generated")));
   const std::vector<int64_t> prompt(expected.begin(), expected.begin() + kPrompt);
   for (const char* disabled : {"", "place_layouts"}) {
     SCOPED_TRACE(disabled);
     CompileOptions options;
     if (*disabled) options.disabled_passes = {disabled};
-    const Compiled compiled = compile(kModel.string() + ".pt2", options);
-    EXPECT_EQ(generate(compiled.program, prompt, expected.size()), expected);
+    const Compiled compiled = compile(kModel, options);
+    EXPECT_EQ(generate(*compiled.program, prompt, expected.size()), expected);
   }
 }
 
 TEST(Llama, WeightsOfBothMethodsAreThereOnce) {
-  const Report report = compile(kModel.string() + ".pt2", {}).report;
+  const Report report = compile(kModel, {}).report;
   ASSERT_EQ(report.states.size(), 4u);  // keys and values of two layers
   for (const StateTensor& state : report.states)
     EXPECT_EQ(state.methods, (std::vector<std::string>{"prefill", "decode"})) << state.name;

@@ -23,7 +23,7 @@
 #include "runtime/program.h"
 #include "runtime/tensor_file.h"
 #include "targets/xnnpack/lower.h"
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 #include "transforms/pipeline.h"
 
 namespace layline {
@@ -97,11 +97,10 @@ struct Model {
 };
 
 Model load(const std::string& name) {
-  const std::filesystem::path base = std::filesystem::path(LAYLINE_TEST_DATA) / name;
-  Model model{
-      std::move(pt2::import_archive(MappedFile::open(base.string() + ".pt2"))[0].graph), {}, {}};
+  Model model{std::move(pt2::import_archive(MappedFile::open(model_of(name)))[0].graph), {}, {}};
+  const NpzArchive arrays = arrays_of(name);
   auto read = [&](std::string_view kind, size_t i) {
-    return as_tensor(read_tensor((base / fmt::format("{}_{}.npy", kind, i)).string()));
+    return as_tensor(as_host(arrays.read(fmt::format("{}_{}", kind, i))));
   };
   for (size_t i = 0; i < model.graph.inputs().size(); ++i) model.inputs.push_back(read("input", i));
   for (size_t i = 0; i < model.graph.outputs().size(); ++i)

@@ -15,7 +15,7 @@
 #include "pte/writer.h"
 #include "runtime/program.h"
 #include "targets/xnnpack/lower.h"
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 #include "transforms/pipeline.h"
 
 namespace layline {

@@ -11,7 +11,7 @@ namespace {
 Permutes permutes(const std::string& fixture, std::vector<std::string> disabled = {}) {
   CompileOptions options;
   options.disabled_passes = std::move(disabled);
-  return compile(std::string(LAYLINE_TEST_DATA) + "/" + fixture + ".pt2", options).report.permutes;
+  return compile(model_of(fixture), options).report.permutes;
 }
 
 TEST(StateOrder, ACacheIsHeldAsAttentionReadsIt) {

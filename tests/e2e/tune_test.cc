@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "compiler/compile.h"
+#include "fixture.h"
 #include "targets/xnnpack/profile.h"
 
 namespace layline {
@@ -48,15 +49,15 @@ TEST_F(Tune, WritesAProfileThatCompileTakes) {
   const xnnpack::Profile profile = xnnpack::find_profile(file("device.json"));
   EXPECT_EQ(profile.name, "device");
   EXPECT_FALSE(profile.moves.slice.points.empty());
-  EXPECT_EQ(layline(fmt::format("compile '{}/shuffle_net.pt2' --profile device.json -o net.pte",
-                                LAYLINE_TEST_DATA)),
+  EXPECT_EQ(layline(fmt::format("compile '{}' --profile device.json -o net.pte",
+                                model_of("shuffle_net"))),
             0)
       << contents("err");
 }
 
 TEST_F(Tune, ABadProfileIsRefused) {
   std::ofstream(file("bad.json")) << "{\"version\": 7}";
-  const std::string model = fmt::format("'{}/shuffle_net.pt2'", LAYLINE_TEST_DATA);
+  const std::string model = fmt::format("'{}'", model_of("shuffle_net"));
   EXPECT_EQ(layline("compile " + model + " --profile bad.json -o net.pte"), 1);
   EXPECT_NE(contents("err").find("bad.json: a cost profile of version 7"), std::string::npos)
       << contents("err");
@@ -75,9 +76,8 @@ TEST_F(Tune, CostsDecideWhatIsPermuted) {
     profile.moves.concat.points = profile.moves.slice.points;
     std::ofstream(file("costs.json")) << xnnpack::to_json(profile);
     CompileOptions options;
-    options.profile = file("costs.json");
-    return compile(std::string(LAYLINE_TEST_DATA) + "/shuffle_net.pt2", options)
-        .report.permutes.final;
+    options.for_target.profile = file("costs.json");
+    return compile(model_of("shuffle_net"), options).report.permutes.final;
   };
   EXPECT_GT(permutes(1'000'000'000), permutes(0));
 }

@@ -10,19 +10,15 @@ namespace {
 class Undelegated : public testing::TestWithParam<std::string> {};
 
 TEST_P(Undelegated, MatchesTorch) {
-  const std::filesystem::path base = std::filesystem::path(LAYLINE_TEST_DATA) / GetParam();
   CompileOptions options;
   options.disabled_passes = {"delegate"};
-  const Compiled compiled = compile(base.string() + ".pt2", options);
+  const Compiled compiled = compile(model_of(GetParam()), options);
   EXPECT_EQ(compiled.report.delegates, 0);
   for (const PortableOp& op : compiled.report.portable_ops)
     EXPECT_EQ(op.why, "delegation is disabled");
-  for (const pte::Method& method : compiled.program.methods) {
-    const bool lone = compiled.program.methods.size() == 1;
-    Tolerance tolerance{GetParam().starts_with("half_") ? 1e-2 : 1e-5};
-    if (GetParam().starts_with("quantised_")) tolerance = quantised_tolerance(GetParam());
-    expect_outputs(compiled.program, method.name, lone ? base : base / method.name, tolerance);
-  }
+  Tolerance tolerance{GetParam().starts_with("half_") ? 1e-2 : 1e-5};
+  if (GetParam().starts_with("quantised_")) tolerance = quantised_tolerance(GetParam());
+  expect_outputs(compiled, GetParam(), tolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Undelegated, testing::ValuesIn(all_fixtures()), test_name);

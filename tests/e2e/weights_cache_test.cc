@@ -32,14 +32,10 @@ TEST(WeightsCache, EveryFixtureMatchesTorch) {
   for (const std::string& fixture : all_fixtures()) {
     SCOPED_TRACE(fixture);
     if (shares_weights_between_scales(fixture)) continue;
-    const std::filesystem::path base = std::filesystem::path(LAYLINE_TEST_DATA) / fixture;
-    const Compiled compiled = compile(base.string() + ".pt2", {});
+    const Compiled compiled = compile(model_of(fixture), {});
     Tolerance tolerance{fixture.starts_with("half_") ? 5e-3 : 1e-5};
     if (fixture.starts_with("quantised_")) tolerance = quantised_tolerance(fixture);
-    for (const pte::Method& method : compiled.program.methods) {
-      const bool lone = compiled.program.methods.size() == 1;
-      expect_outputs(compiled.program, method.name, lone ? base : base / method.name, tolerance);
-    }
+    expect_outputs(compiled, fixture, tolerance);
   }
   EXPECT_EQ(use_weights_cache(false), et::Error::Ok);
 }

@@ -4,8 +4,8 @@
 
 #include "../unit/make_tensor.h"
 #include "../zip_writer.h"
+#include "base/sink.h"
 #include "compiler/compile.h"
-#include "pte/sink.h"
 #include "runtime/program.h"
 
 namespace layline {
@@ -22,7 +22,7 @@ TEST(WideDelegates, MoreOutputsThanOneDelegateTakes) {
   const Compiled compiled = compile(file.path(), {});
   EXPECT_EQ(compiled.report.delegates, 4);
   MemorySink sink;
-  write_program(compiled, sink);
+  compiled.program->write(sink);
   LoadedProgram loaded = LoadedProgram::from_compiled(sink.bytes(), "the program");
   const Tensor x = f32({2}, {1, 3});
   const std::vector<HostTensor> outputs = loaded.run({as_host(x)});
@@ -47,7 +47,7 @@ TEST(WideDelegates, OneOpThatReadsMoreThanADelegateTakes) {
   ASSERT_EQ(compiled.report.portable_ops.size(), 1u);
   EXPECT_EQ(compiled.report.portable_ops[0].why, "it reads more than one delegate takes");
   MemorySink sink;
-  write_program(compiled, sink);
+  compiled.program->write(sink);
   LoadedProgram loaded = LoadedProgram::from_compiled(sink.bytes(), "the program");
   std::vector<HostTensor> given;
   for (int i = 0; i < kInputs; ++i) given.push_back(as_host(f32({1}, {double(i)})));

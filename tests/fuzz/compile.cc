@@ -1,21 +1,21 @@
-// The whole compiler on graphs in text form, for both targets: a program or one message.
+// The whole compiler on graphs in text form, for every target: a program or one message.
 #include "compiler/compile.h"
 
 #include "../zip_writer.h"
+#include "base/sink.h"
 #include "fuzz.h"
-#include "pte/sink.h"
 
 namespace layline::fuzz {
 
 void run(std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
   const TemporaryFile file(as_text(bytes));
-  for (const std::string& target : targets()) {
+  for (const Target* target : all_targets()) {
     try {
       CompileOptions options;
-      options.target = target;
+      options.target = target->name;
       MemorySink sink;
-      write_program(compile(file.path(), options), sink);
+      compile(file.path(), options).program->write(sink);
     } catch (const UserError&) {
     }
   }

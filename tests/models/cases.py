@@ -36,7 +36,7 @@ def case(
     expect: ATen ops, separated by spaces, that the exported graph must contain, so that a fixture
             cannot silently stop testing what it was written for.
     other_sizes: functions like `inputs`, which make inputs of other sizes that dynamic_shapes allow;
-            what they give is written as NAME/size_1, NAME/size_2...
+            what they give is written as size_1, size_2...
     steps:  how often to run the model, for one that remembers; `inputs` then gives a function that
             gives the inputs of each step, or is itself that function.
     """

@@ -2,22 +2,24 @@
 
 A model NAME is written as
 
-    NAME.pt2             what torch.export.save writes, untouched
-    NAME/input_K.npy     the K-th user input of the exported graph
-    NAME/output_K.npy    the K-th user output, as computed by torch in eval mode
+    NAME.pt2        what torch.export.save writes, untouched
+    NAME.npz        what numpy.savez writes, in the order of the names:
+        input_K     the K-th user input of the exported graph
+        output_K    the K-th user output, as computed by torch in eval mode
+        changed_K   the K-th user input after the run, if the model has changed it
 
-A model that remembers is run several times, on inputs of their own, and has a folder for each:
-NAME/step_0/input_K.npy. An input that the model changes is there again as changed_K.npy.
+A model that remembers is run several times, on inputs of their own: step_0/input_K, step_1/input_K
+and so on. One of dynamic sizes is run on others too: size_1/input_K. An archive with several methods
+has the arrays of each: METHOD/input_K.
 
 K counts user inputs (outputs) in the order of the graph signature, with nested containers
 flattened. An input or output that is not a tensor (None, or a number that export specialised) has
-no file, and its index is skipped. Arrays are stored in logical shape and C order, whatever the
-memory format of the tensor.
+no array, and its index is skipped. Arrays are stored in logical shape and C order, whatever the
+memory format of the tensor. The same arrays make the same file, byte for byte.
 """
 
 import math
 import re
-import shutil
 import warnings
 import zlib
 from pathlib import Path
@@ -124,50 +126,61 @@ def export(model, inputs, decomposed=False, dynamic_shapes=None):
     return program
 
 
-def _save_array(path, tensor):
-    np.save(path, np.array(tensor.detach().numpy(), order="C"))
+def _array(tensor):
+    return np.array(tensor.detach().numpy(), order="C")
 
 
-def _save_arrays(folder, kind, tree):
-    for index, value in enumerate(pytree.tree_leaves(tree)):
-        if isinstance(value, torch.Tensor):
-            _save_array(folder / f"{kind}_{index}.npy", value)
+def _numbered(kind, tree):
+    leaves = enumerate(pytree.tree_leaves(tree))
+    return {f"{kind}_{k}": _array(leaf) for k, leaf in leaves if isinstance(leaf, torch.Tensor)}
 
 
-def _run_step(folder, model, inputs):
-    folder.mkdir(parents=True)
-    _save_arrays(folder, "input", inputs)
+def under(prefix, arrays):
+    return {f"{prefix}/{name}": array for name, array in arrays.items()}
+
+
+def run(model, inputs):
+    """The arrays of one run, by their names."""
     # The model may write into its inputs, so it gets copies, and into its buffers, so it runs once.
     copies = pytree.tree_map_only(torch.Tensor, torch.clone, inputs)
     with torch.no_grad():
-        _save_arrays(folder, "output", model(*copies))
+        arrays = _numbered("input", inputs) | _numbered("output", model(*copies))
     pairs = enumerate(zip(pytree.tree_leaves(inputs), pytree.tree_leaves(copies)))
     for index, (before, after) in pairs:
         # What is not a number does not equal itself.
         if isinstance(before, torch.Tensor) and ((before != after) & (before == before)).any():
-            _save_array(folder / f"changed_{index}.npy", after)
+            arrays[f"changed_{index}"] = _array(after)
+    return arrays
 
 
-def save_reference(folder, model, inputs, steps=None):
-    """Runs the model on the inputs, or on those of each step, and writes all as .npy files."""
-    shutil.rmtree(folder, ignore_errors=True)
+def save_arrays(path, arrays):
+    np.savez(f"{path}.npz", **dict(sorted(arrays.items())))
+
+
+def save_reference(path, model, inputs, steps=None, other_sizes=()):
+    """Runs the model on the inputs, or on those of each step, and writes path.npz.
+
+    steps: the inputs of each run, for a model that remembers.
+    other_sizes: functions that give inputs of other sizes."""
     if steps is None:
-        return _run_step(folder, model, inputs)
-    for index, step in enumerate(steps):
-        _run_step(folder / f"step_{index}", model, step)
+        arrays = run(model, inputs)
+    else:
+        arrays = {}
+        for index, step in enumerate(steps):
+            arrays |= under(f"step_{index}", run(model, step))
+    for index, make_other in enumerate(other_sizes):
+        arrays |= under(f"size_{index + 1}", run(model, make_other()))
+    save_arrays(path, arrays)
 
 
-def save(path, model, inputs, decomposed=False, dynamic_shapes=None, samples=True, steps=None):
-    """Writes path.pt2 and the folder path. Returns the program.
+def save_program(path, model, inputs, decomposed=False, dynamic_shapes=None, samples=True):
+    """Writes path.pt2. Returns the program.
 
-    samples: whether the archive also holds the inputs that the model was exported with.
-    steps: the inputs of each run, for a model that remembers."""
-    path = Path(path)
+    samples: whether the archive also holds the inputs that the model was exported with."""
     program = export(model, inputs, decomposed, dynamic_shapes)
     if not samples:
         program.example_inputs = None
     torch.export.save(program, f"{path}.pt2")
-    save_reference(path, model, inputs, steps)
     return program
 
 

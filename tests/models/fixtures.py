@@ -2,8 +2,8 @@
 
     fixtures.py [--list] [--ops] OUTPUT_DIR [NAME...]
 
-The layout of the files is described in export.py. An archive with several methods has one folder
-for each: NAME/METHOD/input_K.npy. Models that layline must refuse are in OUTPUT_DIR/bad, as .pt2
+The layout of the files is described in export.py. A variant, NAME.VARIANT.pt2, computes what NAME.pt2
+does, and has no arrays of its own. Models that layline must refuse are in OUTPUT_DIR/bad, as .pt2
 only.
 """
 
@@ -42,9 +42,9 @@ def write_variant(path, name, case, variant):
     if variant == "channels_last":
         model, inputs = export.channels_last(model), export.channels_last(inputs)
     decomposed = variant == "decomposed"
-    program = export.save(path, model, inputs, decomposed, case.dynamic_shapes, False, steps)
-    for index, make_other in enumerate(case.other_sizes):
-        export.save_reference(path / f"size_{index + 1}", model, make_other())
+    program = export.save_program(path, model, inputs, decomposed, case.dynamic_shapes, samples=False)
+    if variant == "base":
+        export.save_reference(path, model, inputs, steps, case.other_sizes)
     return program
 
 

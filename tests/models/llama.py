@@ -1,8 +1,6 @@
 """A tiny language model of the Llama family as two methods of one program, which share their weights
 and their cache: `prefill` reads a prompt, `decode` one token more. Both give the next token."""
 
-import shutil
-
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -82,10 +80,9 @@ class Llama(nn.Module):
 
 
 def write(directory):
-    """llama.pt2, references of each method on its own, and in llama/generated.npy the tokens that
-    torch generates: those of the prompt, then one for each call."""
-    folder = directory / "llama"
-    shutil.rmtree(folder, ignore_errors=True)
+    """llama.pt2, and in llama.npz the arrays of each method on its own, and the tokens that torch
+    generates: those of the prompt, then one for each call."""
+    path = directory / "llama"
     model = export.randomise(Llama()).eval()
     start = {name: buffer.clone() for name, buffer in model.named_buffers()}
     prompt = torch.randint(0, VOCABULARY, (1, PROMPT))
@@ -93,13 +90,13 @@ def write(directory):
         "prefill": (prompt, torch.arange(PROMPT)),
         "decode": (prompt[:, :1], torch.tensor([0])),
     }
-    programs = {}
+    programs, arrays = {}, {}
     for method, inputs in methods.items():
         model.load_state_dict(start, strict=False)
         programs[method] = export.export(model, inputs)
         programs[method].example_inputs = None
-        export.save_reference(folder / method, model, inputs)
-    package_pt2(f"{folder}.pt2", exported_programs=programs)
+        arrays |= export.under(method, export.run(model, inputs))
+    package_pt2(f"{path}.pt2", exported_programs=programs)
 
     model.load_state_dict(start, strict=False)
     tokens = prompt[0].tolist()
@@ -109,7 +106,7 @@ def write(directory):
         while len(tokens) < PLACES:
             token, _ = model(token, torch.tensor([len(tokens) - 1]))
             tokens.append(token.item())
-    np.save(folder / "generated.npy", np.array(tokens))
+    export.save_arrays(path, arrays | {"generated": np.array(tokens)})
     print("llama generates", tokens)
 
 

@@ -1,7 +1,5 @@
 """Small whole networks, one for each family that the compiler must handle as a single delegate."""
 
-import shutil
-
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -328,13 +326,13 @@ def write_methods(directory):
         "encode": (export.randomise(conv_bn(3, 8, 3, 2)).eval(), randn((1, 3, 8, 8))()),
         "decode": (export.randomise(nn.ConvTranspose2d(8, 3, 2, 2)).eval(), randn((1, 8, 4, 4))()),
     }
-    folder = directory / "methods"
-    shutil.rmtree(folder, ignore_errors=True)
-    programs = {}
+    path = directory / "methods"
+    programs, arrays = {}, {}
     for method, (model, inputs) in methods.items():
         programs[method] = export.export(model, inputs)
-        export.save_reference(folder / method, model, inputs)
-    package_pt2(f"{folder}.pt2", exported_programs=programs)
+        arrays |= export.under(method, export.run(model, inputs))
+    package_pt2(f"{path}.pt2", exported_programs=programs)
+    export.save_arrays(path, arrays)
 
 
 ARCHIVES = {"methods": write_methods}

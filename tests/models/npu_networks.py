@@ -60,7 +60,8 @@ def main():
         if VARIANTS[variant]:
             model = npu_quantised.quantised(model, inputs, VARIANTS[variant])
             npu_quantised.drop_traces(model)
-        export.save(directory / name, model, inputs, samples=False)
+        export.save_program(directory / name, model, inputs, samples=False)
+        export.save_reference(directory / name, model, inputs)
         print(name, flush=True)
 
 

@@ -195,7 +195,9 @@ def main():
     for name in sys.argv[3:] or names():
         model, inputs = make(name)
         drop_traces(model)
-        export.save(directory / name, model, inputs, samples=False)
+        export.save_program(directory / name, model, inputs, samples=False)
+        if "." not in name:  # a variant computes the same
+            export.save_reference(directory / name, model, inputs)
         print(name, flush=True)
 
 

@@ -467,7 +467,9 @@ def _write(directory, name):
     model, inputs = make_model(), make_inputs()
     if isinstance(model, tuple):
         model = quantise.pt2e(model[0], inputs, model[1])
-    export.save(directory / f"quantised_{name}", model, inputs, samples=False)
+    path = directory / f"quantised_{name}"
+    export.save_program(path, model, inputs, samples=False)
+    export.save_reference(path, model, inputs)
 
 
 ARCHIVES = {

@@ -176,8 +176,9 @@ def check(layline, zoo, name, count, scratch):
     source, program = zoo / f"{name}.pt2", scratch / "program.pte"
     base = zoo / f"{name.partition('.')[0]}.pt2"
     theirs = zoo / f"{name}.executorch.pte"
-    files = sorted((zoo / name).glob("input_*.npy"))
-    examples = [torch.from_numpy(np.load(file)) for file in files]
+    with np.load(zoo / f"{name}.npz") as arrays:
+        names = sorted(array for array in arrays.files if array.startswith("input_"))
+        examples = [torch.from_numpy(arrays[array]) for array in names]
     result = {"inputs": count, "layline": compiled(layline, source, program)}
     result["float"] = compiled(layline, base, scratch / "float.pte")
     steps = output_steps(source) if name.endswith(".int8") else None

@@ -9,6 +9,7 @@ Weights are random, the same in every variant of a model: no download is needed.
 """
 
 import argparse
+import functools
 import inspect
 import os
 import shutil
@@ -150,9 +151,9 @@ def write_dynamic(path, name):
     """Like the fixtures of dynamic shapes: references at five sizes."""
     model, inputs = create_with_inputs(name, 1)
     shapes = dynamic_shapes(model, inputs)
-    export.save(path, model, resized(inputs, 0), dynamic_shapes=shapes)
-    for index in range(1, len(DYNAMIC_BATCHES)):
-        export.save_reference(path / f"size_{index}", model, resized(inputs, index))
+    first, *others = (functools.partial(resized, inputs, i) for i in range(len(DYNAMIC_BATCHES)))
+    export.save_program(path, model, first(), dynamic_shapes=shapes)
+    export.save_reference(path, model, first(), other_sizes=others)
 
 
 def write_variant(path, name, variant):
@@ -163,7 +164,8 @@ def write_variant(path, name, variant):
         model, inputs = export.channels_last(model), export.channels_last(inputs)
     if variant in QUANTISED:
         model = quantised(model, inputs, variant)
-    export.save(path, model, inputs, decomposed=variant == "decomposed")
+    export.save_program(path, model, inputs, decomposed=variant == "decomposed")
+    export.save_reference(path, model, inputs)
 
 
 def write(directory, name, variant):
@@ -172,9 +174,8 @@ def write(directory, name, variant):
     partial = directory / ".partial"
     partial.mkdir(parents=True, exist_ok=True)
     write_variant(partial / file, name, variant)
-    shutil.rmtree(directory / file, ignore_errors=True)
-    os.replace(partial / file, directory / file)
-    os.replace(partial / f"{file}.pt2", directory / f"{file}.pt2")
+    for suffix in (".npz", ".pt2"):  # what has a .pt2 is complete
+        os.replace(partial / f"{file}{suffix}", directory / f"{file}{suffix}")
 
 
 def parse_name(text):

@@ -14,7 +14,8 @@ def data() -> Path:
 @pytest.fixture
 def arrays(data):
     def load(model: str, kind: str) -> list[numpy.ndarray]:
-        files = sorted((data / model).glob(f"{kind}_*.npy"), key=lambda f: int(f.stem.split("_")[1]))
-        return [numpy.load(file) for file in files]
+        with numpy.load(data / f"{model}.npz") as archive:
+            names = [name for name in archive.files if name.startswith(f"{kind}_")]
+            return [archive[name] for name in sorted(names, key=lambda n: int(n.rpartition("_")[2]))]
 
     return load

@@ -45,11 +45,11 @@ def test_half_precision(data, arrays):
     )
 
 
-def test_dynamic_sizes(data):
+def test_dynamic_sizes(data, arrays):
     program = layline.compile(data / "dynamic_batch.pt2")
-    folder = data / "dynamic_batch" / "size_2"
-    (output,) = program.run(numpy.load(folder / "input_0.npy"))
-    numpy.testing.assert_allclose(output, numpy.load(folder / "output_0.npy"), rtol=1e-4, atol=1e-5)
+    (output,) = program.run(*arrays("dynamic_batch", "size_2/input"))
+    (expected,) = arrays("dynamic_batch", "size_2/output")
+    numpy.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-5)
     assert program.report.inputs[0].symbolic_shape is not None
 
 
@@ -147,8 +147,15 @@ def test_options_are_those_of_the_command(data):
     assert layline.compile(model, verify=True).report.delegates == 1
     tosa = layline.compile(model, target="tosa")
     assert tosa.buffer[4:8] == b"TOSA"
-    with pytest.raises(layline.Error, match="does not run on this machine"):
+    with pytest.raises(layline.Error, match="a program for tosa does not run on this machine"):
         tosa.run(numpy.zeros(1))
+
+
+def test_targets_are_those_of_the_compiler(data):
+    assert list(layline.targets())[0] == layline.compile(data / "mobile_block.pt2").report.target
+    assert layline.targets()["tosa"] == "a TOSA 1.0 .tosa for Arm NPUs"
+    with pytest.raises(layline.Error, match=" and ".join(layline.targets())):
+        layline.compile(data / "mobile_block.pt2", target="other")
 
 
 def test_explains(data):

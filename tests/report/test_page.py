@@ -2,12 +2,18 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
 from browser import compile_report, open_browser, open_page
 
 DATA = Path(__file__).parents[1] / "data"
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+from other_script import load_script  # noqa: E402
+
+graphs = load_script("report-curve")
+MOST_IN_FOLDER = 200  # as in src/report/folders.h
 
 
 @pytest.fixture(scope="module")
@@ -132,4 +138,44 @@ def test_methods_of_a_program(pages):
     first = page.locator("svg#after .node title").all_text_contents()
     buttons.nth(1).click()
     assert page.locator("svg#after .node title").all_text_contents() != first
+    assert page.problems == []
+
+
+@pytest.fixture
+def large_page(browser, tmp_path):
+    """Opens the page of a graph that is given as text."""
+
+    def open_text(text):
+        (tmp_path / "model.lay").write_text(text)
+        compile_report(tmp_path / "model.lay", tmp_path / "report.html")
+        return open_page(browser, tmp_path / "report.html")
+
+    return open_text
+
+
+def test_steps_of_a_recurrence_are_drawn_once(large_page):
+    page = large_page(graphs.recurrence(20_000))
+    steps = 20_000 // 17
+    titles = page.locator("svg#after .node").all_inner_texts()
+    assert len(titles) <= MOST_IN_FOLDER
+    page.click("#more")
+    for side in ("before", "after"):
+        assert page.locator(f"svg#{side} .node.op").count() == 17
+        assert page.locator(f"svg#{side} .node", has_text=f"tanh × {steps}").count() == 2
+        assert page.locator(f"svg#{side} .node.group title").all_text_contents() == [f"rnn.{steps - 1} more like t0_0"]
+    # A step in the middle is found, and the folders around it are opened.
+    page.fill("#search input", "t777_3")
+    page.press("#search input", "Enter")
+    assert "t777_3" in page.inner_text("#details")
+    assert page.locator("svg#after .node.selected").count() == 1
+    assert page.problems == []
+
+
+def test_a_large_graph_opens_closed(large_page):
+    page = large_page(graphs.chain(30_000))
+    for side in ("before", "after"):
+        assert 1 < page.locator(f"svg#{side} .node").count() <= MOST_IN_FOLDER
+    page.locator("svg#after .node.group").first.dispatch_event("click")
+    assert page.locator("svg#after .node").count() <= 2 * MOST_IN_FOLDER
+    assert page.locator("#memory svg .alive").count() == 1
     assert page.problems == []

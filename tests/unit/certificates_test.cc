@@ -41,7 +41,7 @@ std::vector<std::string> lines(const std::string& target) {
   for (const fs::path& model : models()) {
     CompileOptions options;
     options.target = target;
-    if (target == "xnnpack") options.profile = "epyc-avx512";
+    if (target == "xnnpack") options.for_target.profile = "epyc-avx512";
     std::vector<Certificate> certificates;
     try {
       certificates = compile(model, options).certificates;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "ir/evaluate.h"
 #include "ir/text.h"
+#include "pte_reader.h"
 
 namespace layline {
 namespace {
@@ -29,6 +30,10 @@ graph "forward" {
 }
 )";
 
+size_t outputs_of(std::span<const std::byte> program) {
+  return PteReader({program.begin(), program.end()}).plan().outputs()->size();
+}
+
 class VerifyModel : public testing::Test {
  protected:
   void SetUp() override {
@@ -43,8 +48,8 @@ class VerifyModel : public testing::Test {
   /// this run on. It tells the node apart by how many results there are: those of all nodes follow
   /// the model's own.
   LoadMethod runtime(int wrong_op, int from_run) {
-    return [=](const pte::Program& program, const std::string&) -> RunMethod {
-      const bool exposed = program.methods[0].outputs.size() > 1;
+    return [=](std::span<const std::byte> program, const std::string&) -> RunMethod {
+      const bool exposed = outputs_of(program) > 1;
       auto state = std::make_shared<Tensor>(TensorType{DType::f32, {2, 3}});
       for (int64_t i = 0; i < 6; ++i) state->set(i, 1);
       auto runs = std::make_shared<int>(0);
@@ -124,8 +129,8 @@ class VerifyQuantised : public VerifyModel {
 
   /// A runtime that rounds an element some units off, and adds to a result of exp.
   static LoadMethod runtime(int64_t units, double error) {
-    return [=](const pte::Program& program, const std::string&) -> RunMethod {
-      const bool exposed = program.methods[0].outputs.size() > 1;
+    return [=](std::span<const std::byte> program, const std::string&) -> RunMethod {
+      const bool exposed = outputs_of(program) > 1;
       return [=](std::span<const Tensor> arguments) {
         const QuantisationAttrs by{per_tensor(DType::i8, 0.05f, 3)};
         Tensor a = evaluate_op(Op::quantize, arguments, by);
@@ -172,8 +177,8 @@ graph "forward" {
 
   /// A runtime that adds up the mean in floats, one number after the other, and adds to one result.
   static LoadMethod runtime(float error) {
-    return [=](const pte::Program& program, const std::string&) -> RunMethod {
-      return [=, results = program.methods[0].outputs.size()](std::span<const Tensor> arguments) {
+    return [=](std::span<const std::byte> program, const std::string&) -> RunMethod {
+      return [=, results = outputs_of(program)](std::span<const Tensor> arguments) {
         const Tensor& x = arguments[0];
         float mean = 0, variance = 0;
         for (int64_t i = 0; i < kCount; ++i) mean += static_cast<float>(x.get(i)) * (1.0F / kCount);

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sink.h"
 #include "make_tensor.h"
-#include "pte/sink.h"
 
 namespace layline {
 namespace {

@@ -51,6 +51,7 @@ struct Conv {
 std::string told(std::string_view pass, const Conv& conv, const Counted& counted) {
   TargetRules rules;
   rules.products = {.window_fs = 2, .pointwise_fs = 1, .depthwise_fs = 1, .grouped_fs = 1};
+  rules.depthwise_places = {3, 4, 9, 25};
   counted.charge(rules);
   Model model;
   model.output(
@@ -127,6 +128,7 @@ TEST(ConvChoice, NothingIsSaidWhereNothingWasMeasured) {
   const auto said = [](std::string_view pass, const ProductCosts& products) {
     TargetRules rules;
     rules.products = products;
+    rules.depthwise_places = {3, 4, 9, 25};
     rules.orders.moves.slice = rules.orders.moves.concat = {{{1, 0}}};
     Model model;
     Value* x = model.input({1, 9, 9, 4});
@@ -260,6 +262,7 @@ TEST(ConvChoice, RealDepthwiseCountsProductsAndConversions) {
     Graph graph = parse_graph(text(one.weight, one.stride), "test");
     TargetRules rules;
     rules.products = one.products;
+    rules.depthwise_places = {3, 4, 9, 25};
     std::vector<Explanation> explanations;
     PassContext context("real_depthwise", rules, &explanations);
     const auto pass = std::ranges::find(all_passes(), "real_depthwise", &Pass::name);

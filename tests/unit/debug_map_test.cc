@@ -4,8 +4,8 @@
 #include <layline/sources.h>
 
 #include "base/error.h"
+#include "base/sink.h"
 #include "ir/text.h"
-#include "pte/sink.h"
 #include "pte/writer.h"
 #include "targets/xnnpack/lower.h"
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/text.h"
+#include "targets/pte_program.h"
 
 namespace layline {
 namespace {
@@ -28,6 +29,21 @@ graph "g" {
   EXPECT_EQ(picture.nodes[3].inputs, std::vector<size_t>{2});
 }
 
+TEST(Draw, ADecisionThatIsMadeAgainIsToldOnce) {
+  const auto origin = std::make_shared<const Origin>(Origin{"conv", "", ""});
+  const std::vector<Reason> reasons = draw_reasons({{"p", "x", origin, "stays"},
+                                                    {"p", "y", nullptr, "stays"},
+                                                    {"p", "x", origin, "stays"},
+                                                    {"q", "x", origin, "stays"},
+                                                    {"q", "x", origin, "goes"}});
+  ASSERT_EQ(reasons.size(), 4u);
+  EXPECT_EQ(reasons[0].origin, "conv");
+  EXPECT_EQ(reasons[1].value, "y");
+  EXPECT_EQ(reasons[1].origin, "");
+  EXPECT_EQ(reasons[2].pass, "q");
+  EXPECT_EQ(reasons[3].text, "goes");
+}
+
 TEST(Draw, ATensorOfTheArenaLivesFromItsFirstInstructionToItsLast) {
   pte::Program program;
   pte::Method& method = program.methods.emplace_back();
@@ -46,7 +62,7 @@ TEST(Draw, ATensorOfTheArenaLivesFromItsFirstInstructionToItsLast) {
   method.instructions = {pte::KernelCall{"aten::relu", "out", {c, a}},
                          pte::KernelCall{"aten::relu", "out", {a, b}},
                          pte::KernelCall{"aten::relu", "out", {b, c}}};
-  const std::vector<ArenaTensor> drawn = draw_arena(program);
+  const std::vector<ArenaTensor> drawn = PteProgram(program).arena();
   ASSERT_EQ(drawn.size(), 2u);
   EXPECT_EQ(drawn[0].bytes, 24);
   EXPECT_EQ(drawn[0].first, 0);

@@ -13,6 +13,12 @@ std::string data_of(const std::string& page) {
   return page.substr(start, page.find("</script>", start) - start);
 }
 
+std::string to_html(const Report& report, const Pictures& pictures) {
+  std::string page;
+  write_page([&](std::string_view text) { page += text; }, report, pictures);
+  return page;
+}
+
 TEST(Html, HoldsTheReportAndThePictures) {
   Report report;
   report.model = "net.pt2";
@@ -37,6 +43,8 @@ TEST(Html, HoldsTheReportAndThePictures) {
   EXPECT_EQ(int64_t(data["report"]["ops"]), 7);
   EXPECT_EQ(std::string_view(data["before"].at(0)["nodes"].at(1)["module"]), "a.b");
   EXPECT_EQ(int64_t(data["before"].at(0)["nodes"].at(1)["inputs"].at(0)), 0);
+  const auto folder = uint64_t(data["before"].at(0)["nodes"].at(1)["folder"]);
+  EXPECT_EQ(std::string_view(data["before"].at(0)["folders"].at(folder)), "a.b");
   EXPECT_EQ(data["before"].at(0)["nodes"].at(0)["module"].error(), simdjson::NO_SUCH_FIELD);
   EXPECT_EQ(std::string_view(data["reasons"].at(0)["text"]), "keeps its order");
 }

@@ -25,7 +25,8 @@ struct Change {
 
 std::string changed(const std::string& fixture, const Change& change) {
   const ZipArchive archive(
-      MappedFile::open(std::string(LAYLINE_TEST_DATA) + "/" + fixture + ".pt2"));
+      MappedFile::open(std::string(LAYLINE_TEST_DATA) + "/" + fixture + ".pt2"),
+      {".pt2", "torch.export.save"});
   ZipWriter writer;
   bool found = false;
   for (const ZipEntry& entry : archive.entries()) {

@@ -3,7 +3,7 @@
 // pass is checked against the reference evaluator on the way.
 #include <gtest/gtest.h>
 
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 #include "transforms_testing.h"
 
 namespace layline {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "random_op.h"
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 #include "transforms_testing.h"
 
 namespace layline {

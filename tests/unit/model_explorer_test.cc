@@ -15,6 +15,10 @@ std::string attribute(element node, std::string_view key) {
   return "";
 }
 
+std::string to_json(const Report& report, const Pictures& pictures) {
+  return json_text([&](JsonWriter& json) { write_report(json, report, pictures); });
+}
+
 TEST(ModelExplorer, AReportHasItsGraphsAndWhatPermutesMove) {
   Report report;
   report.model = "net.pt2";
@@ -69,6 +73,47 @@ TEST(ModelExplorer, AReportHasItsGraphsAndWhatPermutesMove) {
   EXPECT_EQ(std::string_view(nodes.at(2)["incomingEdges"].at(1)["sourceNodeId"]), "y");
   EXPECT_EQ(int64_t(document["forward after"]["results"]["y"]["value"]), 24);
   EXPECT_EQ(simdjson::dom::object(document["forward before"]["results"]).size(), 0u);
+}
+
+TEST(ModelExplorer, PermutesThatAreAlikeAreToldOneAfterTheOther) {
+  Report report;
+  report.permutes.survivors = {{"a", "[2,3] (2,3)->(1,0) [3,2]", 24, {"x", "y"}},
+                               {"b", "[2,3] (2,3)->(1,0) [3,2]", 24, {"y", "z"}}};
+  PictureNode permute;
+  permute.op = "relayout";
+  permute.moves = "[2,3] (2,3)->(1,0) [3,2]";
+  permute.bytes = 24;
+  permute.where = "runs";
+  Pictures pictures;
+  pictures.after = {{"forward", {permute, permute, permute}}};
+  simdjson::dom::parser parser;
+  element document;
+  ASSERT_EQ(parser.parse(to_json(report, pictures)).get(document), simdjson::SUCCESS);
+  const element nodes = document["graphs"].at(0)["nodes"];
+  EXPECT_EQ(attribute(nodes.at(0), "forced by"), "x and y");
+  EXPECT_EQ(attribute(nodes.at(1), "forced by"), "y and z");
+  EXPECT_EQ(attribute(nodes.at(2), "forced by"), "");
+}
+
+TEST(ModelExplorer, StepsAreDrawnOnceWithTheirCount) {
+  Picture picture = {"forward", {}};
+  for (size_t i = 0; i < 20; ++i) {
+    PictureNode& node = picture.nodes.emplace_back();
+    node.name = std::string(1, static_cast<char>('a' + i));
+    node.op = "abs";
+    if (i > 0) node.inputs = {i - 1};
+  }
+  picture.nodes[0].op = "input";
+  Pictures pictures;
+  pictures.after = {picture};
+  simdjson::dom::parser parser;
+  element document;
+  ASSERT_EQ(parser.parse(to_json({}, pictures)).get(document), simdjson::SUCCESS);
+  const element nodes = document["graphs"].at(0)["nodes"];
+  EXPECT_EQ(attribute(nodes.at(1), "repeats"), "19");
+  EXPECT_EQ(std::string_view(nodes.at(1)["namespace"]), "");
+  EXPECT_EQ(attribute(nodes.at(2), "repeats"), "");
+  EXPECT_EQ(std::string_view(nodes.at(2)["namespace"]), "18 more like b/repeat 2");
 }
 
 }  // namespace

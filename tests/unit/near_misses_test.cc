@@ -13,9 +13,9 @@
 #include "ir/text.h"
 #include "ir/verify.h"
 #include "random_op.h"
-#include "targets/tosa/rules.h"
+#include "targets/tosa/tosa_rules.h"
 #include "targets/xnnpack/profile.h"
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 #include "transforms/pipeline.h"
 #include "transforms/validate.h"
 

@@ -7,7 +7,7 @@
 #include "ir/text.h"
 #include "placement_brute_force.h"
 #include "small_graph.h"
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 #include "transforms/passes.h"
 
 namespace layline {

@@ -8,7 +8,7 @@
 #include "../seeds.h"
 #include "ir/text.h"
 #include "small_graph.h"
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 
 namespace layline {
 namespace {

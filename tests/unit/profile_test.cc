@@ -7,7 +7,8 @@
 
 #include "base/error.h"
 #include "compiler/compile.h"
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/target.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 #include "transforms/pipeline.h"
 
 namespace layline::xnnpack {
@@ -67,6 +68,8 @@ TEST(Profile, NamesAreThoseThatAreBuiltIn) {
   for (const char* name : {"any-device", "epyc-avx2", "epyc-avx512"})
     EXPECT_EQ(find_profile(name).name, name) << "the name of the file";
   EXPECT_EQ(default_profile().name, "any-device");
+  for (const std::string_view name : profile_names())
+    EXPECT_NE(kTarget.options.front().help.find(name), std::string_view::npos) << name;
 }
 
 TEST(Profile, ANameThatNobodyKnowsListsThem) {

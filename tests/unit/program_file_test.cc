@@ -8,9 +8,9 @@
 #include <functional>
 
 #include "base/error.h"
+#include "base/sink.h"
 #include "ir/text.h"
 #include "pte/debug_map.h"
-#include "pte/sink.h"
 #include "pte/writer.h"
 #include "pte_reader.h"
 #include "targets/xnnpack/lower.h"
@@ -37,7 +37,7 @@ constexpr std::string_view kGraph =
 
 TEST(ProgramFacts, AreCounted) {
   const Bytes bytes = compiled(kGraph);
-  const ProgramFacts facts = read_facts(bytes, "p");
+  const xnnpack::ProgramFacts facts = xnnpack::read_facts(bytes, "p");
   EXPECT_EQ(facts.file_bytes, static_cast<int64_t>(bytes.size()));
   EXPECT_EQ(facts.methods, std::vector<std::string>{"forward"});
   EXPECT_EQ(facts.delegates, 2);
@@ -57,7 +57,7 @@ TEST(ProgramFacts, AreCounted) {
 
 std::string error_of(const Bytes& bytes) {
   try {
-    read_facts(bytes, "p");
+    xnnpack::read_facts(bytes, "p");
   } catch (const UserError& error) {
     return error.what();
   }
@@ -187,7 +187,7 @@ TEST(ProgramFile, ReadsWhatOthersWrite) {
   foreign.add_delegate("OtherBackend", et::DataLocation::INLINE, 9);
   foreign.add_delegate("XnnpackBackend", et::DataLocation::INLINE, 1).processed.reset();
   for (const int32_t index : {0, 1, 2}) foreign.call_delegate(index);
-  const ProgramFacts facts = read_facts(foreign.bytes(), "p");
+  const xnnpack::ProgramFacts facts = xnnpack::read_facts(foreign.bytes(), "p");
   EXPECT_EQ(facts.kernels,
             (std::map<std::string, int64_t>{
                 {"aten::t_copy", 1}, {"aten::transpose_copy.int_out", 2}, {"aten::tanh.out", 1}}));
@@ -202,7 +202,7 @@ TEST(ProgramFile, NamesMayBeMissing) {
   foreign.plan().name.clear();
   foreign.add_delegate("", et::DataLocation::INLINE, 9);
   foreign.call_delegate(0);
-  EXPECT_EQ(read_facts(foreign.bytes(), "p").delegates, 1);
+  EXPECT_EQ(xnnpack::read_facts(foreign.bytes(), "p").delegates, 1);
   EXPECT_TRUE(ProgramSources::read(foreign.bytes(), "p").places().empty());
   foreign.program.named_data.push_back(std::make_unique<et::NamedDataT>());
   EXPECT_TRUE(ProgramSources::read(foreign.bytes(), "p").places().empty());
@@ -225,7 +225,7 @@ TEST(ProgramFile, APayloadMayHaveNoHeader) {
   foreign.add_inline(Bytes(whole.begin() + 32, whole.end()));
   foreign.add_delegate("XnnpackBackend", et::DataLocation::INLINE, 0);
   foreign.call_delegate(0);
-  EXPECT_EQ(read_facts(foreign.bytes(), "p").operators,
+  EXPECT_EQ(xnnpack::read_facts(foreign.bytes(), "p").operators,
             (std::map<std::string, int64_t>{{"Tanh", 1}}));
 }
 

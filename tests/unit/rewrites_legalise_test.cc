@@ -1,11 +1,11 @@
 // Rewriting what a target refuses comes to an end, whatever is refused.
-#include "targets/rewrites/legalise.h"
+#include "targets/rewrites/apply_rules.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "targets/tosa/legalise.h"
-#include "targets/xnnpack/legalise.h"
+#include "targets/tosa/tosa_rewrites.h"
+#include "targets/xnnpack/xnnpack_rewrites.h"
 #include "transforms_testing.h"
 
 namespace layline {
@@ -54,9 +54,9 @@ TEST(Legalise, RulesWithoutEndAreABug) {
                                return b.clamp(b.add(Op::neg, {node.operand(0)}), 0, 1);
                              }};
   EXPECT_THROW(
-      rewrites::legalise(
+      rewrites::apply_rules(
           m.built(), [](const Node& node) { return std::string(node.is(Op::clamp) ? "no" : ""); },
-          std::span(&again, 1)),
+          std::span(&again, 1), 6),
       InternalError);
 }
 

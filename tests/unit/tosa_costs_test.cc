@@ -3,7 +3,7 @@
 
 #include "layout/loop_order.h"
 #include "targets/tosa/npu_transpose.h"
-#include "targets/tosa/rules.h"
+#include "targets/tosa/tosa_rules.h"
 #include "tosa_testing.h"
 
 namespace layline::tosa {

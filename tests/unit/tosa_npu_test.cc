@@ -12,7 +12,7 @@
 #include "targets/tosa/lower.h"
 #include "targets/tosa/npu_limits.h"
 #include "targets/tosa/npu_transpose.h"
-#include "targets/tosa/rules.h"
+#include "targets/tosa/tosa_rules.h"
 #include "transforms/pass.h"
 #include "transforms/pipeline.h"
 

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "targets/tosa/legalise.h"
+#include "targets/tosa/tosa_rewrites.h"
 
 namespace layline::tosa {
 namespace {

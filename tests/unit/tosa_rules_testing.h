@@ -9,7 +9,7 @@
 #include "ir/verify.h"
 #include "make_tensor.h"
 #include "targets/tosa/kernels.h"
-#include "targets/tosa/rules.h"
+#include "targets/tosa/tosa_rules.h"
 #include "tosa_testing.h"
 #include "transforms/pass.h"
 

@@ -12,10 +12,10 @@
 #include "ir/verify.h"
 #include "random_op.h"
 #include "targets/tosa/kernels.h"
-#include "targets/tosa/legalise.h"
 #include "targets/tosa/lower.h"
 #include "targets/tosa/resize_scale.h"
-#include "targets/tosa/rules.h"
+#include "targets/tosa/tosa_rewrites.h"
+#include "targets/tosa/tosa_rules.h"
 #include "transforms_testing.h"
 
 namespace layline::tosa {

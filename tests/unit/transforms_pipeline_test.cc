@@ -10,7 +10,7 @@
 #include "../random_graph.h"
 #include "../seeds.h"
 #include "base/error.h"
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 #include "transforms_testing.h"
 
 namespace layline {

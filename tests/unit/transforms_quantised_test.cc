@@ -371,6 +371,7 @@ TargetRules slow_integers(int64_t convert_fs = 1) {
                     .integer_depthwise9_fs = 2'000,
                     .integer_depthwise25_fs = 1'000'000,
                     .convert_fs = convert_fs};
+  rules.depthwise_places = {3, 4, 9, 25};
   return rules;
 }
 

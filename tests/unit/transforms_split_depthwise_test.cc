@@ -11,6 +11,7 @@ TargetRules slow_groups() {
   TargetRules rules;
   rules.products.grouped_fs = 1'000'000'000;
   rules.products.depthwise_fs = 1;
+  rules.depthwise_places = {3, 4, 9, 25};
   return rules;
 }
 
@@ -65,9 +66,16 @@ TEST(SplitDepthwise, MakesThreeOfSevenBySeven) {
   };
   EXPECT_EQ(convs(slow_groups()), 3);
   EXPECT_EQ(convs(TargetRules{}), 1);  // nothing was measured
-  TargetRules alike;
+  TargetRules alike = slow_groups();
   alike.products = {.depthwise_fs = 40'000, .grouped_fs = 60'000};
   EXPECT_EQ(convs(alike), 1);  // a kernel of 25 places three times, for 49
+  TargetRules small = slow_groups();
+  small.depthwise_places = {9};
+  EXPECT_EQ(convs(small), 9);
+  small.depthwise_places = {49};
+  EXPECT_EQ(convs(small), 1);  // it has a kernel
+  small.depthwise_places = {};
+  EXPECT_EQ(convs(small), 1);  // it has none
 }
 
 /// The windows that one becomes, with their dilations.

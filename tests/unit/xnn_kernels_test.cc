@@ -261,7 +261,7 @@ TEST(XnnKernels, TransposedConvolutions) {
   EXPECT_EQ(node->groups(), 2u);
   EXPECT_EQ(node->group_input_channels(), 2u);
   EXPECT_EQ(node->group_output_channels(), 3u);
-  EXPECT_NE(node->bias_id(), xnn::kNoValue);
+  EXPECT_NE(node->bias_id(), kNoValue);
   EXPECT_EQ(payload.node().output_min_max()->output_min(), 0.0f);
 }
 

@@ -1,6 +1,6 @@
 // What is written in place of an op that XNNPACK has not, or not like that. That it means the same
 // is checked by tests/near_misses/legalise.near; here is which ops it takes.
-#include "targets/xnnpack/legalise.h"
+#include "targets/xnnpack/xnnpack_rewrites.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/sink.h"
 #include "ir/text.h"
 #include "pte/debug_map.h"
 #include "pte/io_names.h"
-#include "pte/sink.h"
 #include "targets/state_plan.h"
 
 namespace layline::xnnpack {

@@ -133,9 +133,9 @@ std::vector<size_t> sizes_of_delegates(size_t outputs) {
 }
 
 TEST(XnnPartition, WhatIsTooWideIsHalved) {
-  EXPECT_EQ(sizes_of_delegates(xnn::kMaxExternals - 1), std::vector<size_t>{4095});
-  EXPECT_EQ(sizes_of_delegates(xnn::kMaxExternals), (std::vector<size_t>{2048, 2048}));
-  EXPECT_EQ(sizes_of_delegates(xnn::kMaxExternals + 1), (std::vector<size_t>{2048, 2049}));
+  EXPECT_EQ(sizes_of_delegates(kMaxExternals - 1), std::vector<size_t>{4095});
+  EXPECT_EQ(sizes_of_delegates(kMaxExternals), (std::vector<size_t>{2048, 2048}));
+  EXPECT_EQ(sizes_of_delegates(kMaxExternals + 1), (std::vector<size_t>{2048, 2049}));
 }
 
 TEST(XnnPartition, OneNodeThatIsTooWideIsAKernel) {
@@ -151,8 +151,8 @@ TEST(XnnPartition, OneNodeThatIsTooWideIsAKernel) {
     EXPECT_EQ(result.parts[0].delegated, result.parts[0].why.empty());
     return result.parts[0].why;
   };
-  EXPECT_EQ(joined(xnn::kMaxExternals - 1), "");
-  EXPECT_EQ(joined(xnn::kMaxExternals), "it reads more than one delegate takes");
+  EXPECT_EQ(joined(kMaxExternals - 1), "");
+  EXPECT_EQ(joined(kMaxExternals), "it reads more than one delegate takes");
 }
 
 /// %much is computed where it is read, in the second delegate, at its greatest size.

@@ -7,19 +7,19 @@
 #include "pte_reader.h"
 #include "targets/xnnpack/payload.h"
 
-namespace layline::xnn {
+namespace layline::xnnpack {
 namespace {
 
 namespace fb = fb_xnnpack;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-Value fp32(std::vector<uint32_t> dims) { return {Datatype::kFp32, std::move(dims), {}, {}}; }
+PayloadValue fp32(std::vector<uint32_t> dims) { return {Datatype::kFp32, std::move(dims), {}, {}}; }
 
-Value weight(std::vector<uint32_t> dims, std::string key) {
+PayloadValue weight(std::vector<uint32_t> dims, std::string key) {
   uint64_t bytes = sizeof(float);
   for (uint32_t dim : dims) bytes *= dim;
-  return {Datatype::kFp32, std::move(dims), Constant{std::move(key), bytes}, {}};
+  return {Datatype::kFp32, std::move(dims), PayloadConstant{std::move(key), bytes}, {}};
 }
 
 template <typename Vector>
@@ -30,7 +30,7 @@ auto elements(const Vector* vector) {
 /// A graph with one input, one output and one node between them, read back.
 template <typename MakeNode>
 PayloadReader single(std::vector<uint32_t> in, std::vector<uint32_t> out, MakeNode make) {
-  Graph graph;
+  Payload graph;
   const ValueId x = graph.define_input(fp32(std::move(in)));
   const ValueId y = graph.define_output(fp32(std::move(out)));
   graph.add(make(graph, x, y));
@@ -38,7 +38,7 @@ PayloadReader single(std::vector<uint32_t> in, std::vector<uint32_t> out, MakeNo
 }
 
 TEST(XnnPayload, HeaderAndExternals) {
-  Graph graph;
+  Payload graph;
   const ValueId a = graph.define_input(fp32({2, 3}));
   const ValueId b = graph.define_input(fp32({3}));
   const ValueId sum = graph.define_value(fp32({2, 3}));
@@ -78,7 +78,7 @@ TEST(XnnPayload, HeaderAndExternals) {
 }
 
 TEST(XnnPayload, ConstantsAreNamedDataOncePerKey) {
-  Graph graph;
+  Payload graph;
   const ValueId x = graph.define_input(fp32({2, 4}));
   const ValueId filter = graph.define_value(weight({4, 4}, "w"));
   const ValueId bias = graph.define_value(weight({4}, "b"));
@@ -133,7 +133,7 @@ TEST(XnnPayload, UnaryKinds) {
       {UnaryKind::kTanh, fb::XNodeUnion::XNNTanh},
   };
   for (const auto& [kind, serialised] : kinds) {
-    const PayloadReader payload = single({4}, {4}, [kind = kind](Graph&, ValueId x, ValueId y) {
+    const PayloadReader payload = single({4}, {4}, [kind = kind](Payload&, ValueId x, ValueId y) {
       return Unary{kind, x, y};
     });
     EXPECT_EQ(payload.node().xnode_union_type(), serialised);
@@ -145,16 +145,16 @@ TEST(XnnPayload, UnaryKinds) {
 }
 
 TEST(XnnPayload, ActivationsWithParameters) {
-  const PayloadReader clamp = single({4}, {4}, [](Graph&, ValueId x, ValueId y) {
+  const PayloadReader clamp = single({4}, {4}, [](Payload&, ValueId x, ValueId y) {
     return Clamp{x, y, {-1, 6}};
   });
   EXPECT_NE(clamp.node().xnode_union_as_XNNClamp(), nullptr);
   EXPECT_EQ(clamp.node().output_min_max()->output_max(), 6.0f);
-  const PayloadReader leaky = single({4}, {4}, [](Graph&, ValueId x, ValueId y) {
+  const PayloadReader leaky = single({4}, {4}, [](Payload&, ValueId x, ValueId y) {
     return LeakyRelu{x, y, 0.25f};
   });
   EXPECT_EQ(leaky.node().xnode_union_as_XNNLeakyReLU()->negative_slope(), 0.25f);
-  const PayloadReader elu = single({4}, {4}, [](Graph&, ValueId x, ValueId y) {
+  const PayloadReader elu = single({4}, {4}, [](Payload&, ValueId x, ValueId y) {
     return Elu{x, y, 1.5f};
   });
   EXPECT_EQ(elu.node().xnode_union_as_XNNELU()->alpha(), 1.5f);
@@ -171,7 +171,7 @@ TEST(XnnPayload, BinaryKinds) {
       {BinaryKind::kPRelu, fb::XNodeUnion::XNNPReLU},
   };
   for (const auto& [kind, serialised] : kinds) {
-    const PayloadReader payload = single({4}, {4}, [kind = kind](Graph& g, ValueId x, ValueId y) {
+    const PayloadReader payload = single({4}, {4}, [kind = kind](Payload& g, ValueId x, ValueId y) {
       return Binary{kind, x, g.define_value(weight({4}, "k")), y, {}};
     });
     EXPECT_EQ(payload.node().xnode_union_type(), serialised);
@@ -184,11 +184,12 @@ TEST(XnnPayload, BinaryKinds) {
 }
 
 TEST(XnnPayload, Convolutions) {
-  const PayloadReader conv = single({1, 8, 9, 4}, {1, 4, 4, 6}, [](Graph& g, ValueId x, ValueId y) {
-    const ValueId filter = g.define_value(weight({6, 3, 5, 2}, "w"));
-    const ValueId bias = g.define_value(weight({6}, "b"));
-    return Conv{x, filter, bias, y, {1, 2, 3, 4}, {3, 5}, {2, 3}, {1, 2}, 2, 2, 3, Range{0, 6}};
-  });
+  const PayloadReader conv =
+      single({1, 8, 9, 4}, {1, 4, 4, 6}, [](Payload& g, ValueId x, ValueId y) {
+        const ValueId filter = g.define_value(weight({6, 3, 5, 2}, "w"));
+        const ValueId bias = g.define_value(weight({6}, "b"));
+        return Conv{x, filter, bias, y, {1, 2, 3, 4}, {3, 5}, {2, 3}, {1, 2}, 2, 2, 3, Range{0, 6}};
+      });
   const auto* node = conv.node().xnode_union_as_XNNConv2d();
   ASSERT_NE(node, nullptr);
   EXPECT_EQ(node->padding_top(), 1u);
@@ -210,7 +211,7 @@ TEST(XnnPayload, Convolutions) {
   EXPECT_EQ(node->output_id(), 1u);
 
   const PayloadReader depthwise =
-      single({1, 8, 8, 4}, {1, 6, 6, 8}, [](Graph& g, ValueId x, ValueId y) {
+      single({1, 8, 8, 4}, {1, 6, 6, 8}, [](Payload& g, ValueId x, ValueId y) {
         const ValueId filter = g.define_value(weight({1, 3, 3, 8}, "w"));
         return DepthwiseConv{x, filter, kNoValue, y, {}, {3, 3}, {1, 1}, {1, 1}, 4, 2, {}};
       });
@@ -223,7 +224,7 @@ TEST(XnnPayload, Convolutions) {
   EXPECT_EQ(node->adjustment_width(), 0u);
 
   const PayloadReader transposed =
-      single({1, 5, 5, 4}, {1, 10, 11, 6}, [](Graph& g, ValueId x, ValueId y) {
+      single({1, 5, 5, 4}, {1, 10, 11, 6}, [](Payload& g, ValueId x, ValueId y) {
         const ValueId filter = g.define_value(weight({6, 3, 3, 4}, "w"));
         return ConvTranspose{x, filter, kNoValue, y, {1, 1, 1, 1}, {3, 3}, {2, 2}, {1, 1}, {0, 1},
                              1, 4,      6,        {}};
@@ -235,7 +236,7 @@ TEST(XnnPayload, Convolutions) {
 }
 
 TEST(XnnPayload, Pools) {
-  const PayloadReader max = single({1, 8, 8, 4}, {1, 4, 4, 4}, [](Graph&, ValueId x, ValueId y) {
+  const PayloadReader max = single({1, 8, 8, 4}, {1, 4, 4, 4}, [](Payload&, ValueId x, ValueId y) {
     return MaxPool{x, y, {1, 0, 1, 0}, {3, 2}, {2, 1}, {1, 2}, Range{0, kInfinity}};
   });
   const auto* node = max.node().xnode_union_as_XNNMaxPooling2d();
@@ -249,21 +250,22 @@ TEST(XnnPayload, Pools) {
   EXPECT_NE(max.node().output_min_max(), nullptr);
 
   const PayloadReader average =
-      single({1, 8, 8, 4}, {1, 4, 4, 4}, [](Graph&, ValueId x, ValueId y) {
+      single({1, 8, 8, 4}, {1, 4, 4, 4}, [](Payload&, ValueId x, ValueId y) {
         return AvgPool{x, y, {}, {2, 2}, {2, 2}, {}};
       });
   EXPECT_EQ(average.node().xnode_union_as_XNNAvgPooling2d()->dilation_height(), 1u);
   EXPECT_EQ(average.node().xnode_union_as_XNNAvgPooling2d()->dilation_width(), 1u);
 
   for (bool keep : {true, false}) {
-    const PayloadReader global = single({1, 8, 8, 4}, {1, 4}, [keep](Graph&, ValueId x, ValueId y) {
-      return GlobalAvgPool{x, y, keep, {}};
-    });
+    const PayloadReader global =
+        single({1, 8, 8, 4}, {1, 4}, [keep](Payload&, ValueId x, ValueId y) {
+          return GlobalAvgPool{x, y, keep, {}};
+        });
     EXPECT_EQ(global.node().xnode_union_as_XNNGlobalAvgPooling2d()->flags(), keep ? 64u : 0u);
   }
 
   const PayloadReader arg_max =
-      single({1, 8, 8, 4}, {1, 4, 4, 4}, [](Graph& g, ValueId x, ValueId y) {
+      single({1, 8, 8, 4}, {1, 4, 4, 4}, [](Payload& g, ValueId x, ValueId y) {
         const ValueId index = g.define_value({Datatype::kInt32, {1, 4, 4, 4}, {}, {}});
         return ArgMaxPool{x, y, index, {}, {2, 2}};
       });
@@ -271,34 +273,35 @@ TEST(XnnPayload, Pools) {
 }
 
 TEST(XnnPayload, Moves) {
-  const PayloadReader transpose = single({2, 3, 4}, {4, 2, 3}, [](Graph&, ValueId x, ValueId y) {
+  const PayloadReader transpose = single({2, 3, 4}, {4, 2, 3}, [](Payload&, ValueId x, ValueId y) {
     return Transpose{x, y, {2, 0, 1}};
   });
   EXPECT_EQ(elements(transpose.node().xnode_union_as_XNNStaticTranspose()->perm()),
             (std::vector<uint32_t>{2, 0, 1}));
-  const PayloadReader reshape = single({2, 3, 4}, {6, 4}, [](Graph&, ValueId x, ValueId y) {
+  const PayloadReader reshape = single({2, 3, 4}, {6, 4}, [](Payload&, ValueId x, ValueId y) {
     return Reshape{x, y, {0, 4}};
   });
   EXPECT_EQ(elements(reshape.node().xnode_union_as_XNNStaticReshape()->new_shape()),
             (std::vector<uint32_t>{0, 4}));
-  const PayloadReader slice = single({5, 4}, {2, 4}, [](Graph&, ValueId x, ValueId y) {
+  const PayloadReader slice = single({5, 4}, {2, 4}, [](Payload&, ValueId x, ValueId y) {
     return Slice{x, y, {1, 0}, {2, 4}};
   });
   EXPECT_EQ(elements(slice.node().xnode_union_as_XNNStaticSlice()->offsets()),
             (std::vector<uint32_t>{1, 0}));
   EXPECT_EQ(elements(slice.node().xnode_union_as_XNNStaticSlice()->sizes()),
             (std::vector<uint32_t>{2, 4}));
-  const PayloadReader pad = single({5, 4}, {8, 4}, [](Graph&, ValueId x, ValueId y) {
+  const PayloadReader pad = single({5, 4}, {8, 4}, [](Payload&, ValueId x, ValueId y) {
     return ConstantPad{x, y, {1, 0}, {2, 0}, -1.5f};
   });
   EXPECT_EQ(elements(pad.node().xnode_union_as_XNNStaticConstantPad()->pre_paddings()),
             (std::vector<uint32_t>{1, 0}));
   EXPECT_EQ(pad.node().xnode_union_as_XNNStaticConstantPad()->padding_value(), -1.5f);
-  const std::vector<std::pair<ResizeMode, uint32_t>> modes{
-      {ResizeMode::kHalfPixel, 0}, {ResizeMode::kAlignCorners, 8}, {ResizeMode::kLegacy, 4}};
+  const std::vector<std::pair<ResizeAlignment, uint32_t>> modes{{ResizeAlignment::kHalfPixel, 0},
+                                                                {ResizeAlignment::kAlignCorners, 8},
+                                                                {ResizeAlignment::kLegacy, 4}};
   for (const auto& [mode, flags] : modes) {
     const PayloadReader resize =
-        single({1, 4, 4, 3}, {1, 8, 9, 3}, [mode = mode](Graph&, ValueId x, ValueId y) {
+        single({1, 4, 4, 3}, {1, 8, 9, 3}, [mode = mode](Payload&, ValueId x, ValueId y) {
           return ResizeBilinear{x, y, {8, 9}, mode};
         });
     const auto* node = resize.node().xnode_union_as_XNNStaticResizeBilinear2D();
@@ -313,7 +316,7 @@ TEST(XnnPayload, Concatenations) {
       fb::XNodeUnion::XNNConcatenate2, fb::XNodeUnion::XNNConcatenate3,
       fb::XNodeUnion::XNNConcatenate4, fb::XNodeUnion::XNNConcatenate5};
   for (uint32_t count = 2; count <= 5; ++count) {
-    Graph graph;
+    Payload graph;
     std::vector<ValueId> inputs;
     for (uint32_t i = 0; i < count; ++i) inputs.push_back(graph.define_input(fp32({2, 3})));
     const ValueId y = graph.define_output(fp32({2, 3 * count}));
@@ -335,7 +338,7 @@ TEST(XnnPayload, Concatenations) {
 TEST(XnnPayload, BatchMatMul) {
   for (bool transpose_b : {false, true}) {
     const PayloadReader payload =
-        single({1, 4, 4}, {3, 4, 4}, [transpose_b](Graph& g, ValueId x, ValueId y) {
+        single({1, 4, 4}, {3, 4, 4}, [transpose_b](Payload& g, ValueId x, ValueId y) {
           return BatchMatMul{x, g.define_value(weight({3, 4, 4}, "w")), y, transpose_b};
         });
     const auto* node = payload.node().xnode_union_as_XNNBatchMatrixMultiply();
@@ -347,15 +350,19 @@ TEST(XnnPayload, BatchMatMul) {
 }
 
 TEST(XnnPayload, QuantisedValues) {
-  Graph graph;
+  Payload graph;
   const ValueId x = graph.define_input(fp32({5, 64}));
   const ValueId y = graph.define_output(fp32({5, 8}));
   const ValueId rows = graph.define_value({Datatype::kQDInt8, {5, 64}, {}, PerTokenDynamic{1}});
-  const ValueId filter = graph.define_value(
-      {Datatype::kQBInt4, {8, 64}, Constant{"w", 256}, PerGroup{0, 32, Constant{"s", 32}}});
+  const ValueId filter = graph.define_value({Datatype::kQBInt4,
+                                             {8, 64},
+                                             PayloadConstant{"w", 256},
+                                             PerGroup{0, 32, PayloadConstant{"s", 32}}});
   const ValueId tensor = graph.define_value({Datatype::kQUInt8, {5, 8}, {}, PerTensor{0.5f, 128}});
-  const ValueId other = graph.define_value(
-      {Datatype::kQCInt8, {8, 64}, Constant{"v", 512}, PerChannel{0, Constant{"t", 32}}});
+  const ValueId other = graph.define_value({Datatype::kQCInt8,
+                                            {8, 64},
+                                            PayloadConstant{"v", 512},
+                                            PerChannel{0, PayloadConstant{"t", 32}}});
   graph.add(Unary{UnaryKind::kConvert, x, rows});
   graph.add(FullyConnected{rows, filter, kNoValue, y, false, {}});
   graph.add(Unary{UnaryKind::kConvert, y, tensor});
@@ -381,7 +388,7 @@ TEST(XnnPayload, QuantisedValues) {
 
 TEST(XnnPayload, RefusesWhatTheRuntimeWould) {
   struct Fixture {
-    Graph graph;
+    Payload graph;
     ValueId x = graph.define_input(fp32({1, 8, 8, 4}));
     ValueId w = graph.define_value(weight({4, 3, 3, 4}, "w"));
     ValueId k = graph.define_value(weight({4}, "k"));
@@ -435,7 +442,7 @@ TEST(XnnPayload, RefusesWhatTheRuntimeWould) {
 
 /// One input, and as many outputs as are asked for.
 size_t serialised_bytes(size_t outputs) {
-  Graph graph;
+  Payload graph;
   const ValueId x = graph.define_input(fp32({2}));
   for (size_t i = 0; i < outputs; ++i)
     graph.add(Unary{UnaryKind::kAbs, x, graph.define_output(fp32({2}))});
@@ -449,14 +456,14 @@ TEST(XnnPayload, TakesAsManyExternalsAsTheRuntime) {
 
 /// A node on an image, some constants and a result, none of them of the wrong kind.
 struct Places {
-  Graph graph;
+  Payload graph;
   ValueId image = graph.define_input(fp32({1, 8, 8, 4}));
   ValueId row = graph.define_input(fp32({4}));
   ValueId scalar = graph.define_input(fp32({}));
   ValueId filter = graph.define_value(weight({4, 3, 2, 4}, "f"));
   ValueId depthwise = graph.define_value(weight({1, 3, 2, 8}, "d"));
   ValueId matrix = graph.define_value(weight({3, 4}, "m"));
-  ValueId half = graph.define_value({Datatype::kFp16, {4, 3, 2, 4}, Constant{"h", 192}, {}});
+  ValueId half = graph.define_value({Datatype::kFp16, {4, 3, 2, 4}, PayloadConstant{"h", 192}, {}});
   ValueId indices = graph.define_value({Datatype::kInt32, {1, 4, 4, 4}, {}, {}});
   ValueId y = graph.define_output(fp32({1, 8, 8, 4}));
   ValueId z = graph.define_output(fp32({1}));
@@ -465,7 +472,7 @@ struct Places {
 struct NodeCase {
   std::string what;
   bool taken;
-  std::function<Node(const Places&)> make;
+  std::function<PayloadNode(const Places&)> make;
 };
 
 /// Nodes in pairs: what is taken, and what differs from it by as little as possible.
@@ -489,36 +496,38 @@ TEST(XnnPayload, WindowsThatTheRuntimeTakes) {
   };
   const auto conv = [](Window w, ValueId Places::*in = &Places::image,
                        ValueId Places::*filter = &Places::filter) {
-    return [=](const Places& p) -> Node {
+    return [=](const Places& p) -> PayloadNode {
       return Conv{p.*in,    p.*filter,  kNoValue, p.y,      {},        w.kernel,
                   w.stride, w.dilation, w.groups, w.inputs, w.outputs, w.range};
     };
   };
   const auto depthwise = [](Window w) {
-    return [=](const Places& p) -> Node {
+    return [=](const Places& p) -> PayloadNode {
       return DepthwiseConv{p.image,  p.depthwise, kNoValue, p.y,       {},     w.kernel,
                            w.stride, w.dilation,  w.groups, w.outputs, w.range};
     };
   };
   const auto transposed = [](Window w, ValueId Places::*filter = &Places::filter) {
-    return [=](const Places& p) -> Node {
+    return [=](const Places& p) -> PayloadNode {
       return ConvTranspose{p.image,  p.*filter, kNoValue,   p.y,          {},
                            w.kernel, w.stride,  w.dilation, w.adjustment, w.groups,
                            w.inputs, w.outputs, w.range};
     };
   };
   const auto max_pool = [](Window w, ValueId Places::*in = &Places::image) {
-    return [=](const Places& p) -> Node {
+    return [=](const Places& p) -> PayloadNode {
       return MaxPool{p.*in, p.y, {}, w.kernel, w.stride, w.dilation, w.range};
     };
   };
   const auto avg_pool = [](Window w) {
-    return [=](const Places& p) -> Node {
+    return [=](const Places& p) -> PayloadNode {
       return AvgPool{p.image, p.y, {}, w.kernel, w.stride, w.range};
     };
   };
   const auto arg_max = [](ValueId Places::*in, ValueId Places::*indices) {
-    return [=](const Places& p) -> Node { return ArgMaxPool{p.*in, p.y, p.*indices, {}, {2, 2}}; };
+    return [=](const Places& p) -> PayloadNode {
+      return ArgMaxPool{p.*in, p.y, p.*indices, {}, {2, 2}};
+    };
   };
   const Range empty{1, 1};
   expect_nodes({
@@ -566,48 +575,52 @@ TEST(XnnPayload, OtherNodesThatTheRuntimeTakes) {
   using Ids = std::vector<ValueId>;
   using Sizes = std::vector<uint32_t>;
   const auto transposed = [](Sizes order) {
-    return [=](const Places& p) -> Node { return Transpose{p.image, p.y, order}; };
+    return [=](const Places& p) -> PayloadNode { return Transpose{p.image, p.y, order}; };
   };
   const auto reshaped = [](Sizes shape) {
-    return [=](const Places& p) -> Node { return Reshape{p.image, p.y, shape}; };
+    return [=](const Places& p) -> PayloadNode { return Reshape{p.image, p.y, shape}; };
   };
   const auto sliced = [](Sizes offsets, Sizes sizes) {
-    return [=](const Places& p) -> Node { return Slice{p.image, p.y, offsets, sizes}; };
+    return [=](const Places& p) -> PayloadNode { return Slice{p.image, p.y, offsets, sizes}; };
   };
   const auto padded = [](Sizes before, Sizes after) {
-    return [=](const Places& p) -> Node { return ConstantPad{p.image, p.y, before, after, 0}; };
+    return [=](const Places& p) -> PayloadNode {
+      return ConstantPad{p.image, p.y, before, after, 0};
+    };
   };
   const auto resized = [](ValueId Places::*in, Pair size) {
-    return [=](const Places& p) -> Node {
-      return ResizeBilinear{p.*in, p.y, size, ResizeMode::kHalfPixel};
+    return [=](const Places& p) -> PayloadNode {
+      return ResizeBilinear{p.*in, p.y, size, ResizeAlignment::kHalfPixel};
     };
   };
   const auto joined = [](size_t parts, uint32_t axis) {
-    return [=](const Places& p) -> Node { return Concatenate{Ids(parts, p.image), p.y, axis}; };
+    return [=](const Places& p) -> PayloadNode {
+      return Concatenate{Ids(parts, p.image), p.y, axis};
+    };
   };
   const auto product = [](ValueId Places::*a, ValueId Places::*b) {
-    return [=](const Places& p) -> Node { return BatchMatMul{p.*a, p.*b, p.y, false}; };
+    return [=](const Places& p) -> PayloadNode { return BatchMatMul{p.*a, p.*b, p.y, false}; };
   };
   const auto connected = [](ValueId Places::*in, ValueId Places::*filter,
                             std::optional<Range> range = std::nullopt) {
-    return [=](const Places& p) -> Node {
+    return [=](const Places& p) -> PayloadNode {
       return FullyConnected{p.*in, p.*filter, kNoValue, p.y, false, range};
     };
   };
   const auto averaged = [](ValueId Places::*in, std::optional<Range> range = std::nullopt) {
-    return [=](const Places& p) -> Node { return GlobalAvgPool{p.*in, p.y, true, range}; };
+    return [=](const Places& p) -> PayloadNode { return GlobalAvgPool{p.*in, p.y, true, range}; };
   };
   const auto combined = [](BinaryKind kind, std::optional<Range> range) {
-    return [=](const Places& p) -> Node { return Binary{kind, p.image, p.row, p.y, range}; };
+    return [=](const Places& p) -> PayloadNode { return Binary{kind, p.image, p.row, p.y, range}; };
   };
   const auto clamped = [](Range range) {
-    return [=](const Places& p) -> Node { return Clamp{p.image, p.y, range}; };
+    return [=](const Places& p) -> PayloadNode { return Clamp{p.image, p.y, range}; };
   };
   const auto sloped = [](float slope) {
-    return [=](const Places& p) -> Node { return LeakyRelu{p.image, p.y, slope}; };
+    return [=](const Places& p) -> PayloadNode { return LeakyRelu{p.image, p.y, slope}; };
   };
   const auto exponential = [](float alpha) {
-    return [=](const Places& p) -> Node { return Elu{p.image, p.y, alpha}; };
+    return [=](const Places& p) -> PayloadNode { return Elu{p.image, p.y, alpha}; };
   };
   const Range some{0, 1}, empty{1, 1};
   expect_nodes({
@@ -663,12 +676,12 @@ TEST(XnnPayload, OtherNodesThatTheRuntimeTakes) {
 }
 
 TEST(XnnPayload, ValuesThatTheRuntimeTakes) {
-  const Constant data{"w", 4};
+  const PayloadConstant data{"w", 4};
   const PerTensor tensor{0.5f, 0};
   const PerChannel channel{0, {"s", 4}};
   const PerGroup group{0, 32, {"s", 2}};
   const PerTokenDynamic token{1};
-  const std::vector<Quantisation> all = {std::monostate(), tensor, channel, group, token};
+  const std::vector<PayloadQuantisation> all = {std::monostate(), tensor, channel, group, token};
   // The only quantisation that goes with each datatype, as an index into those above.
   const std::pair<Datatype, size_t> own[] = {
       {Datatype::kFp32, 0},   {Datatype::kFp16, 0},   {Datatype::kInt32, 0},
@@ -677,7 +690,7 @@ TEST(XnnPayload, ValuesThatTheRuntimeTakes) {
       {Datatype::kQCInt4, 2}, {Datatype::kQBInt4, 3}, {Datatype::kQDInt8, 4}};
   for (const auto& [datatype, index] : own) {
     for (size_t i = 0; i < all.size(); ++i) {
-      Graph graph;
+      Payload graph;
       const auto define = [&] { graph.define_value({datatype, {1}, {}, all[i]}); };
       if (i == index)
         EXPECT_NO_THROW(define()) << static_cast<int>(datatype);
@@ -685,7 +698,7 @@ TEST(XnnPayload, ValuesThatTheRuntimeTakes) {
         EXPECT_THROW(define(), InternalError) << static_cast<int>(datatype) << " as " << i;
     }
   }
-  Graph graph;
+  Payload graph;
   EXPECT_NO_THROW(graph.define_value(fp32({1, 1, 1, 1, 1, 1})));
   EXPECT_THROW(graph.define_value({Datatype::kQDInt8, {1}, data, token}), InternalError);
   EXPECT_THROW(graph.define_input(weight({1}, "w")), InternalError);
@@ -696,7 +709,7 @@ TEST(XnnPayload, ValuesThatTheRuntimeTakes) {
 /// Two readers of a constant, of one kind or of both.
 TEST(XnnPayload, AConstantIsPackedOrReadAsItIs) {
   const auto serialised = [](bool packed, bool read) {
-    Graph graph;
+    Payload graph;
     const ValueId x = graph.define_input(fp32({2, 4}));
     const ValueId w = graph.define_value(weight({4, 4}, "w"));
     const ValueId bias = graph.define_value(weight({4}, "b"));
@@ -717,7 +730,7 @@ TEST(XnnPayload, NodesReadTheirInputsAndWriteTheirOutputs) {
   const auto of = [](auto make) { return single({1, 8, 8, 4}, {1, 8, 8, 4}, make); };
   const std::pair<ValueId, ValueId> expected{0, 1};
   const auto x = [&](auto node) {
-    return of([node](Graph&, ValueId in, ValueId out) mutable {
+    return of([node](Payload&, ValueId in, ValueId out) mutable {
       node.input = in;
       node.output = out;
       return node;
@@ -737,7 +750,7 @@ TEST(XnnPayload, NodesReadTheirInputsAndWriteTheirOutputs) {
                     .node()
                     .xnode_union_as_XNNStaticConstantPad()),
             expected);
-  EXPECT_EQ(ids(x(ResizeBilinear{0, 0, {4, 4}, ResizeMode::kHalfPixel})
+  EXPECT_EQ(ids(x(ResizeBilinear{0, 0, {4, 4}, ResizeAlignment::kHalfPixel})
                     .node()
                     .xnode_union_as_XNNStaticResizeBilinear2D()),
             expected);
@@ -748,7 +761,7 @@ TEST(XnnPayload, NodesReadTheirInputsAndWriteTheirOutputs) {
 
 TEST(XnnPayload, ArgMaxPoolsHaveTheirPadding) {
   const PayloadReader payload =
-      single({1, 8, 8, 4}, {1, 4, 4, 4}, [](Graph& g, ValueId x, ValueId y) {
+      single({1, 8, 8, 4}, {1, 4, 4, 4}, [](Payload& g, ValueId x, ValueId y) {
         const ValueId index = g.define_value({Datatype::kInt32, {1, 4, 4, 4}, {}, {}});
         return ArgMaxPool{x, y, index, {1, 2, 3, 4}, {5, 6}};
       });
@@ -765,7 +778,7 @@ TEST(XnnPayload, ArgMaxPoolsHaveTheirPadding) {
 
 /// Inputs are counted first, then outputs.
 TEST(XnnPayload, OutputsAreNumberedBehindTheInputs) {
-  Graph graph;
+  Payload graph;
   const ValueId x = graph.define_input(fp32({2}));
   const ValueId y = graph.define_output(fp32({2})), z = graph.define_output(fp32({2}));
   graph.add(Unary{UnaryKind::kAbs, x, y});
@@ -783,7 +796,7 @@ TEST(XnnPayload, OutputsAreNumberedBehindTheInputs) {
 TEST(XnnPayload, TheEndIsPadded) {
   for (uint32_t rank = 1; rank <= 6; ++rank) {
     const std::vector<uint32_t> dims(rank, 2);
-    const PayloadReader payload = single(dims, dims, [](Graph&, ValueId x, ValueId y) {
+    const PayloadReader payload = single(dims, dims, [](Payload&, ValueId x, ValueId y) {
       return Elu{x, y, 1};
     });
     const uint32_t end = 32 + payload.flatbuffer_size();
@@ -793,4 +806,4 @@ TEST(XnnPayload, TheEndIsPadded) {
 }
 
 }  // namespace
-}  // namespace layline::xnn
+}  // namespace layline::xnnpack

@@ -281,7 +281,7 @@ TEST(XnnQuantisedFilters, FourBitsArePackedTwoToAByte) {
   const Graph four =
       parsed("i8[2,3] (-8,7,1, 0,-1,2), quantisation = i8 in [-8,7] scale f32[] (0.5)");
   const Filter filter = filter_of(operand(four, 1));
-  EXPECT_EQ(filter.datatype, xnn::Datatype::kQCInt4);
+  EXPECT_EQ(filter.datatype, Datatype::kQCInt4);
   EXPECT_EQ(filter.data.bytes(),
             (std::vector{std::byte{0xf0}, std::byte{0x89}, std::byte{0x78}, std::byte{0x8a}}));
   EXPECT_EQ(filter.scales, (std::vector<float>{0.5f, 0.5f}));
@@ -289,7 +289,7 @@ TEST(XnnQuantisedFilters, FourBitsArePackedTwoToAByte) {
   const Graph eight = parsed(
       "i8[2,3] (-9,7,1, 0,-1,2), quantisation = i8 in [-9,7] scale f32[2,1] "
       "(0.5,2)");
-  EXPECT_EQ(filter_of(operand(eight, 1)).datatype, xnn::Datatype::kQCInt8);
+  EXPECT_EQ(filter_of(operand(eight, 1)).datatype, Datatype::kQCInt8);
   EXPECT_EQ(filter_of(operand(eight, 1)).scales, (std::vector<float>{0.5f, 2.0f}));
 }
 
@@ -332,7 +332,7 @@ TEST(XnnQuantisedPayload, ABiasIsOfIntegersWhereTheSumsAre) {
     const auto* nodes = payload.graph().xnodes();
     const auto* node = nodes->Get(nodes->size() - 1)->xnode_union_as_XNNFullyConnected();
     EXPECT_EQ(node->flags(), 0u);
-    if (node->bias_id() == xnn::kNoValue) return std::nullopt;
+    if (node->bias_id() == kNoValue) return std::nullopt;
     const auto& value = payload.value(node->bias_id());
     const auto* plain = value.xvalue_union_as_XNNTensorValue();
     if (plain) return plain->datatype();
@@ -418,7 +418,7 @@ TEST(XnnQuantisedFilters, GroupsHaveTheirSizeAndKind) {
           Linear{.x = "", .weight = weight(kFourGroups), .attributes = "dynamic = true"}.body()),
       "test");
   const Filter filter = filter_of(operand(graph, 1));
-  EXPECT_EQ(filter.datatype, xnn::Datatype::kQBInt4);
+  EXPECT_EQ(filter.datatype, Datatype::kQBInt4);
   EXPECT_EQ(filter.group, 32);
   EXPECT_EQ(filter.scales.size(), 8u);
 }

@@ -1,5 +1,5 @@
 // What placement is told of XNNPACK's ops: which orders cost more than moving data, and how much.
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

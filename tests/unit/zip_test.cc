@@ -1,5 +1,5 @@
 // The zip container and, on top of it, the .pt2 archive.
-#include "frontend/pt2/zip.h"
+#include "base/zip.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ std::string text(std::span<const std::byte> bytes) {
 
 ZipArchive open_zip(const std::string& contents) {
   const TemporaryFile file(contents);
-  return ZipArchive(MappedFile::open(file.path()));
+  return ZipArchive(MappedFile::open(file.path()), {".zip", "zip -0"});
 }
 
 /// Opens the archive and reads all of its first model; the error, or "" if there is none.

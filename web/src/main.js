@@ -1,15 +1,16 @@
 // The page: reads the data that layline wrote into it, and wires the views together.
+import { closeDeepest, foldersOn, openAtFirst, openMore } from "./folders.js";
 import { bytes, element } from "./format.js";
 import { GraphView } from "./graph_view.js";
 import { drawMemory } from "./memory.js";
-import { closeDeepest, modulesOf, openAtFirst, openMore } from "./modules.js";
-import { matchSurvivors, reasonsFor } from "./reasons.js";
+import { indexReasons, matchSurvivors, reasonsFor } from "./reasons.js";
 import { drawTables, drawTiles } from "./tables.js";
 
 const kMostFound = 60;
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
+const reasonIndex = indexReasons(data.reasons);
 const survivors = matchSurvivors(data.after, data.report.permutes.survivors);
 
 let method = 0;
@@ -22,9 +23,9 @@ function redraw() {
   for (const side of ["before", "after"]) views[side].draw(open);
 }
 
-function toggle(module) {
-  const inside = (other) => other === module || other.startsWith(`${module}.`);
-  open = open.has(module) ? new Set([...open].filter((other) => !inside(other))) : new Set([...open, module]);
+function toggle(folder) {
+  const inside = (other) => other === folder || other.startsWith(`${folder}.`);
+  open = open.has(folder) ? new Set([...open].filter((other) => !inside(other))) : new Set([...open, folder]);
   redraw();
 }
 
@@ -40,21 +41,23 @@ function selectNode(side, index) {
       picture(other).nodes.forEach((n, i) => n.origin === node.origin && twins.add(i));
     views[other].mark(other === side ? index : -1, twins);
   }
-  const reasons = reasonsFor(node, side, data, survivors);
+  const reasons = reasonsFor(node, side, data, reasonIndex, survivors);
   byId("details").replaceChildren(
     element("h3", {}, node.moves ? "permute" : node.op, " ", element("small", { class: "soft" }, side)),
     element("dl", {},
       ...detail("value", node.name), ...detail("type", node.type), ...detail("moves", node.moves),
       ...detail("bytes", node.op === "output" ? "" : `${node.bytes} (${bytes(node.bytes)})`),
       ...detail("in the model", node.origin), ...detail("module", node.module),
+      ...detail("repeats", node.repeats && `${node.repeats} times; the others are in the folders beside it`),
       ...detail("source", node.source), ...detail("constants", node.constants?.join(", "))),
     ...(reasons.length ? [element("div", { class: "why" }, ...reasons.map((line) => element("p", {}, line)))] : []));
   history.replaceState(null, "", `#${side}:${encodeURIComponent(node.name)}`);
 }
 
-/** Opens the modules around a node, goes there and selects it. */
+/** Opens the folders around a node, goes there and selects it. */
 function reveal(side, index) {
-  const closed = modulesOf(picture(side).nodes[index]).filter((module) => !open.has(module));
+  const { folders, nodes } = picture(side);
+  const closed = foldersOn(folders[nodes[index].folder]).filter((folder) => !open.has(folder));
   if (closed.length) {
     open = new Set([...open, ...closed]);
     redraw();
@@ -81,12 +84,15 @@ function wireSearch() {
   const find = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     const found = [];
-    if (words.length)
-      for (const side of ["after", "before"])
-        picture(side).nodes.forEach((node, i) => {
-          const text = [node.moves ? "permute" : "", node.name, node.op, node.module, node.source, node.origin].join(" ").toLowerCase();
-          if (found.length < kMostFound && words.every((word) => text.includes(word))) found.push([side, i, node]);
-        });
+    const isFound = (node) => {
+      const text = [node.moves ? "permute" : "", node.name, node.op, node.module, node.source, node.origin].join(" ").toLowerCase();
+      return words.every((word) => text.includes(word));
+    };
+    for (const side of words.length ? ["after", "before"] : [])
+      for (const [i, node] of picture(side).nodes.entries()) {
+        if (found.length === kMostFound) break;
+        if (isFound(node)) found.push([side, i, node]);
+      }
     list.hidden = !words.length;
     list.replaceChildren(...found.map(([side, i, node]) => {
       const item = element("li", { tabindex: 0 }, `${node.name} `, element("small", {}, `${node.moves ? "permute" : node.op}, ${node.module ?? ""} (${side})`));

@@ -1,6 +1,8 @@
 // Tiles and tables: the numbers of the report. `data-key` is a number's path in the JSON.
 import { bytes, element } from "./format.js";
 
+const kMostRows = 500;
+
 export function drawTiles(section, report) {
   const { permutes, memory } = report;
   const tile = (label, key, value, note = "") =>
@@ -19,13 +21,16 @@ export function drawTiles(section, report) {
   tile("ms to compile", "compile_ms", report.compile_ms);
 }
 
-function table(title, headings, rows) {
-  const body = rows.map(({ cells, node }) =>
+/** `rowOf` makes a row of an item. */
+function table(title, headings, items, rowOf) {
+  const body = items.slice(0, kMostRows).map(rowOf).map(({ cells, node }) =>
     element("tr", node !== undefined ? { "data-node": node } : {},
       ...cells.map((cell) => element("td", typeof cell === "number" ? { class: "number" } : {}, cell))));
+  const more = items.length - kMostRows;
   return [
     element("h2", {}, title),
     element("table", {}, element("tr", {}, ...headings.map((h) => element("th", {}, h))), ...body),
+    ...(more > 0 ? [element("p", { class: "soft" }, `and ${more} more, in the report as JSON`)] : []),
   ];
 }
 
@@ -36,16 +41,17 @@ export function drawTables(section, data) {
     ...table(
       permutes.final ? `Permutes that are left` : "No permute is left",
       ["node", "relayout", "bytes", "between"],
-      permutes.survivors.map((s, i) => ({ node: i, cells: [s.node, s.shape, s.bytes, s.forced_by.join(" and ")] }))),
+      permutes.survivors,
+      (s, i) => ({ node: i, cells: [s.node, s.shape, s.bytes, s.forced_by.join(" and ")] })),
     ...data.certificates.map((text) => element("p", { class: "certificate" }, text)),
     ...table(
       report.portable_ops.length ? "Ops outside delegates" : "Every op runs in a delegate",
       ["op", "count", "why"],
-      report.portable_ops.map((op) => ({ cells: [op.op, op.count, op.why] }))),
+      report.portable_ops, (op) => ({ cells: [op.op, op.count, op.why] })),
     ...table("Inputs and outputs", ["name", "dtype", "shape", "order in memory"],
-      [...report.inputs, ...report.outputs].map((t) => ({
-        cells: [t.name, t.dtype, (t.symbolic_shape ?? t.shape).join(" × "), t.dim_order.join(" ")] }))),
+      [...report.inputs, ...report.outputs],
+      (t) => ({ cells: [t.name, t.dtype, (t.symbolic_shape ?? t.shape).join(" × "), t.dim_order.join(" ")] })),
     ...table("Other data that is moved", ["op", "count", "bytes"],
-      Object.entries(report.moves).map(([op, moves]) => ({ cells: [op, moves.count, moves.bytes] }))),
-    ...table("Passes", ["pass", "ms"], report.passes.map((p) => ({ cells: [p.pass, p.ms] }))));
+      Object.entries(report.moves), ([op, moves]) => ({ cells: [op, moves.count, moves.bytes] })),
+    ...table("Passes", ["pass", "ms"], report.passes, (p) => ({ cells: [p.pass, p.ms] })));
 }

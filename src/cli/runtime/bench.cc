@@ -10,12 +10,12 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/json_writer.h"
 #include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/runtime/commands.h"
 #include "cli/runtime/program_source.h"
 #include "ir/graph.h"
-#include "report/json_text.h"
 #include "report/model_explorer.h"
 
 namespace layline {
@@ -52,26 +52,37 @@ std::string table(const BenchReport& report) {
                      report.iterations, megabytes(report.peak_memory_bytes));
 }
 
-json::Text result_json(const BenchResult& result) {
+void write(JsonWriter& json, const BenchResult& result) {
   const Latency& latency = result.latency_ms;
-  return json::object({{"program", json::string(result.name)},
-                       {"load_ms", json::number(result.load_ms, 4)},
-                       {"latency_ms", json::object({{"min", json::number(latency.min, 4)},
-                                                    {"median", json::number(latency.median, 4)},
-                                                    {"mean", json::number(latency.mean, 4)},
-                                                    {"p90", json::number(latency.p90, 4)},
-                                                    {"stddev", json::number(latency.stddev, 4)}})},
-                       {"speedup", json::number(result.speedup, 4)},
-                       {"memory_bytes", json::number(static_cast<int64_t>(result.memory_bytes))}});
+  json.object([&] {
+    json.key("program").string(result.name);
+    json.key("load_ms").number(result.load_ms, 4);
+    json.key("latency_ms").object([&] {
+      json.key("min").number(latency.min, 4);
+      json.key("median").number(latency.median, 4);
+      json.key("mean").number(latency.mean, 4);
+      json.key("p90").number(latency.p90, 4);
+      json.key("stddev").number(latency.stddev, 4);
+    });
+    json.key("speedup").number(result.speedup, 4);
+    json.key("memory_bytes").number(result.memory_bytes);
+  });
 }
 
-std::string report_json(const BenchReport& report, unsigned threads) {
-  return json::object(
-             {{"iterations", json::number(static_cast<int64_t>(report.iterations))},
-              {"threads", threads > 0 ? json::number(int64_t{threads}) : "null"},
-              {"peak_memory_bytes", json::number(static_cast<int64_t>(report.peak_memory_bytes))},
-              {"programs", json::list_of(report.programs, result_json)}}) +
-         "\n";
+void write(JsonWriter& json, const BenchReport& report, unsigned threads) {
+  json.object([&] {
+    json.key("iterations").number(report.iterations);
+    json.key("threads");
+    if (threads > 0) {
+      json.number(threads);
+    } else {
+      json.null();
+    }
+    json.key("peak_memory_bytes").number(report.peak_memory_bytes);
+    json.key("programs").list_of(report.programs, [&](const BenchResult& result) {
+      write(json, result);
+    });
+  });
 }
 
 /// An op, and where in the model it comes from; null if that is not known.
@@ -131,62 +142,74 @@ std::string op_table(const std::string& name, const OpReport& report,
   return text;
 }
 
-json::Text kind_json(const KindTime& kind) {
-  return json::object({{"op", json::string(kind.kind)},
-                       {"calls", json::number(static_cast<int64_t>(kind.calls))},
-                       {"ms", json::number(kind.ms, 4)}});
+void write(JsonWriter& json, const KindTime& kind) {
+  json.object([&] {
+    json.key("op").string(kind.kind);
+    json.key("calls").number(kind.calls);
+    json.key("ms").number(kind.ms, 4);
+  });
 }
 
-json::Text operator_json(const PlacedOp& op) {
-  std::vector<std::pair<std::string_view, json::Text>> members = {
-      {"op", json::string(op.time->op)},
-      {"instruction", json::number(static_cast<int64_t>(op.time->instruction))},
-      {"ms", json::number(op.time->ms, 4)}};
-  if (op.place != nullptr) {
-    members.emplace_back("value", json::string(op.place->value));
-    members.emplace_back("node", json::string(op.place->node));
-    members.emplace_back("source", json::string(op.place->source));
-    members.emplace_back("module", json::string(op.place->module));
-  }
-  return json::object(members);
+void write(JsonWriter& json, const PlacedOp& op) {
+  json.object([&] {
+    json.key("op").string(op.time->op);
+    json.key("instruction").number(op.time->instruction);
+    json.key("ms").number(op.time->ms, 4);
+    if (op.place == nullptr) return;
+    json.key("value").string(op.place->value);
+    json.key("node").string(op.place->node);
+    json.key("source").string(op.place->source);
+    json.key("module").string(op.place->module);
+  });
+}
+
+void write(JsonWriter& json, const std::string& path, const OpReport& report,
+           const std::vector<PlacedOp>& ops) {
+  json.object([&] {
+    json.key("program").string(path);
+    json.key("iterations").number(report.iterations);
+    json.key("total_ms").number(report.total_ms, 4);
+    json.key("ops").list_of(by_kind(report.ops), [&](const KindTime& kind) { write(json, kind); });
+    json.key("operators").list_of(ops, [&](const PlacedOp& op) { write(json, op); });
+  });
 }
 
 /// The time of every node of the final graph, for Model Explorer.
-void write_node_data(const std::string& path, const std::string& method,
-                     const std::vector<PlacedOp>& ops) {
+void write_times(const std::string& path, const std::string& method,
+                 const std::vector<PlacedOp>& ops) {
   std::map<std::string, double> times;
   for (const PlacedOp& op : ops)
     if (op.place != nullptr) times[op.place->value] += op.time->ms;
-  std::map<std::string, json::Text> values;
-  for (const auto& [value, ms] : times) values.emplace(value, json::number(ms, 4));
-  const std::string graph = graph_after(method);
   OutputFile file(path);
-  file.write(json::object({{graph, node_data("latency, ms", values)}}) + "\n");
+  file.write(json_text([&](JsonWriter& json) {
+    json.object([&] { write_node_data(json.key(graph_after(method)), "latency, ms", times, 4); });
+  }));
   file.commit();
 }
 
 void run_per_op(const BenchArguments& arguments, const BenchOptions& options) {
   if (!arguments.node_data.empty() && arguments.programs.size() > 1)
     throw UserError("--node-data is of one program; {} are given", arguments.programs.size());
-  std::string text;
-  std::vector<json::Text> programs;
-  for (const std::string& path : arguments.programs) {
+  std::string tables;
+  const auto run = [&](JsonWriter& json, const std::string& path) {
     check_stays(path, "program", arguments.node_data);
     const ProgramSource source(path);
     const OpReport report =
         time_ops([&](OpTimer* timer) { return source.load(arguments.method, timer); }, options);
     const ProgramSources sources = source.sources(arguments.method);
     const std::vector<PlacedOp> ops = placed(report.ops, sources);
-    text += op_table(path, report, ops);
-    if (!arguments.node_data.empty()) write_node_data(arguments.node_data, arguments.method, ops);
-    programs.push_back(
-        json::object({{"program", json::string(path)},
-                      {"iterations", json::number(static_cast<int64_t>(report.iterations))},
-                      {"total_ms", json::number(report.total_ms, 4)},
-                      {"ops", json::list_of(by_kind(report.ops), kind_json)},
-                      {"operators", json::list_of(ops, operator_json)}}));
-  }
-  write_stdout(arguments.json ? json::object({{"programs", json::list(programs)}}) + "\n" : text);
+    tables += op_table(path, report, ops);
+    if (!arguments.node_data.empty()) write_times(arguments.node_data, arguments.method, ops);
+    write(json, path, report, ops);
+  };
+  const std::string text = json_text([&](JsonWriter& json) {
+    json.object([&] {
+      json.key("programs").list_of(arguments.programs, [&](const std::string& path) {
+        run(json, path);
+      });
+    });
+  });
+  write_stdout(arguments.json ? text : tables);
 }
 
 void run_bench(const BenchArguments& arguments) {
@@ -203,7 +226,9 @@ void run_bench(const BenchArguments& arguments) {
         {path, [source, method = arguments.method] { return source->load(method); }});
   }
   const BenchReport report = bench(subjects, options);
-  write_stdout(arguments.json ? report_json(report, arguments.threads) : table(report));
+  write_stdout(arguments.json
+                   ? json_text([&](JsonWriter& json) { write(json, report, arguments.threads); })
+                   : table(report));
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/mapped_file.h"
+#include "base/sink.h"
 #include "cli/progress.h"
 #include "compiler/compile.h"
-#include "pte/sink.h"
 #include "pte/writer.h"
 
 namespace layline {
@@ -17,7 +17,7 @@ ProgramSource::ProgramSource(std::string path) : path_(std::move(path)) {
   const Progress progress(fmt::format("compiling {}", path_));
   const Compiled compiled = compile(path_, {});
   MemorySink sink;
-  pte::write_program(compiled.program, sink);
+  compiled.program->write(sink);
   compiled_ = sink.take();
 }
 

@@ -14,8 +14,8 @@
 
 #include "base/error.h"
 #include "base/output_file.h"
-#include "pte/file_sink.h"
 #include "runtime/tensor_file.h"
+#include "schema/tosa_generated.h"
 
 namespace layline {
 namespace {
@@ -89,9 +89,7 @@ void refuse(const fs::path& log) {
   throw InternalError(fmt::format("Arm's reference model refuses the program: {}", why));
 }
 
-}  // namespace
-
-ReferenceModel::ReferenceModel() {
+fs::path find_program() {
   std::vector<fs::path> folders;
   if (const char* python = std::getenv("LAYLINE_TOSA_PYTHON"))
     folders.push_back(fs::path(python).parent_path());
@@ -107,19 +105,27 @@ ReferenceModel::ReferenceModel() {
         "Arm's {} is not installed: `pip install tosa-tools` in a venv, and set "
         "LAYLINE_TOSA_PYTHON to its Python",
         kProgram);
-  path_ = *found / kProgram;
+  return *found / kProgram;
 }
 
-std::vector<Tensor> ReferenceModel::run(const tosa::Program& program,
-                                        std::span<const Tensor> inputs) const {
+std::vector<std::string> texts(
+    const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>& names) {
+  std::vector<std::string> result;
+  for (const flatbuffers::String* name : names) result.push_back(name->str());
+  return result;
+}
+
+std::vector<Tensor> run(const fs::path& reference_model, std::span<const std::byte> program,
+                        std::span<const Tensor> inputs) {
   if (inputs.empty()) throw UserError("Arm's {} runs no program without inputs", kProgram);
   const ScratchFolder folder;
   {
     OutputFile file((folder.path() / "model.tosa").string());
-    FileSink sink(file);
-    tosa::write_program(program, sink);
+    file.write(program);
     file.commit();
   }
+  const ::tosa::TosaBasicBlock& block =
+      *::tosa::GetTosaGraph(program.data())->regions()->Get(0)->blocks()->Get(0);
   // Files are numbered: names may be longer than a file's.
   std::vector<std::string> input_files, output_files;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -127,7 +133,7 @@ std::vector<Tensor> ReferenceModel::run(const tosa::Program& program,
     write_npy((folder.path() / input_files.back()).string(), npy_type(inputs[i].dtype()),
               inputs[i].dims(), inputs[i].bytes());
   }
-  for (size_t i = 0; i < program.outputs.size(); ++i)
+  for (size_t i = 0; i < block.outputs()->size(); ++i)
     output_files.push_back(fmt::format("out{}.npy", i));
   const std::string place = folder.path().string();
   const std::vector<std::string> arguments = {
@@ -135,12 +141,12 @@ std::vector<Tensor> ReferenceModel::run(const tosa::Program& program,
       "--flatbuffer_dir=" + place,
       "--output_dir=" + place,
       "--tosa_level=EIGHTK",
-      fmt::format("--ifm_name={}", fmt::join(program.inputs, ",")),
+      fmt::format("--ifm_name={}", fmt::join(texts(*block.inputs()), ",")),
       fmt::format("--ifm_file={}", fmt::join(input_files, ",")),
-      fmt::format("--ofm_name={}", fmt::join(program.outputs, ",")),
+      fmt::format("--ofm_name={}", fmt::join(texts(*block.outputs()), ",")),
       fmt::format("--ofm_file={}", fmt::join(output_files, ","))};
   const fs::path log = folder.path() / "log";
-  const int status = status_of(path_, arguments, log);
+  const int status = status_of(reference_model, arguments, log);
   std::vector<Tensor> outputs;
   for (const std::string& file : output_files) {
     // It ends with success where it does not know an output.
@@ -149,6 +155,15 @@ std::vector<Tensor> ReferenceModel::run(const tosa::Program& program,
     outputs.push_back(as_tensor(read_tensor(path.string())));
   }
   return outputs;
+}
+
+}  // namespace
+
+LoadMethod load_in_reference_model() {
+  return [path = find_program()](std::span<const std::byte> program, const std::string&) {
+    return [path, bytes = std::vector(program.begin(), program.end())](
+               std::span<const Tensor> inputs) { return run(path, bytes, inputs); };
+  };
 }
 
 }  // namespace layline

@@ -30,6 +30,7 @@ struct RunArguments {
   std::string program;
   std::string method = "forward";
   std::vector<std::string> inputs;
+  std::string inputs_file;
   std::string output_dir;
   unsigned threads = 0;
   int64_t steps = 0;  // 0: one run, nothing stacked
@@ -44,44 +45,54 @@ size_t find_input(const std::vector<IoInfo>& inputs, const std::string& name) {
     }
     if (inputs[i].kind != IoKind::tensor) {
       throw UserError(
-          "--input {}: it takes no file; its value was fixed when the model was "
-          "exported: {}",
-          name, describe(inputs[i]));
+          "input '{}' takes no file; its value was fixed when the model was exported: {}", name,
+          describe(inputs[i]));
     }
     return i;
   }
-  if (names.empty()) throw UserError("--input {}: the program has no inputs", name);
+  if (names.empty()) throw UserError("no input '{}'; the program has none", name);
   throw UserError("no input '{}'; there are {}", name, fmt::join(names, ", "));
 }
 
+struct GivenInput {
+  HostTensor tensor;
+  std::string file;
+};
+
+/// What the user gave for each input.
+std::vector<std::optional<GivenInput>> read_inputs(const std::vector<IoInfo>& inputs,
+                                                   const RunArguments& arguments) {
+  std::vector<std::optional<GivenInput>> given(inputs.size());
+  if (!arguments.inputs_file.empty())
+    for (auto& [name, tensor] : read_tensors(arguments.inputs_file))
+      given[find_input(inputs, name)] = {std::move(tensor), arguments.inputs_file};
+  for (const std::string& text : arguments.inputs) {
+    const Assignment assignment = parse_assignment("--input", text);
+    std::optional<GivenInput>& input = given[find_input(inputs, assignment.name)];
+    if (input) throw UserError("input '{}' is given twice", assignment.name);
+    input = {read_tensor(assignment.value), assignment.value};
+  }
+  return given;
+}
+
 /// The tensors that the user gave and random ones for the rest, and a line about each.
-std::vector<HostTensor> gather_inputs(const LoadedProgram& program,
-                                      const std::vector<std::string>& given, std::string& log) {
+std::vector<HostTensor> gather_inputs(const LoadedProgram& program, const RunArguments& arguments,
+                                      std::string& log) {
   const std::vector<IoInfo>& inputs = program.inputs();
-  std::vector<std::optional<Assignment>> files(inputs.size());
-  for (const std::string& text : given) {
-    Assignment assignment = parse_assignment("--input", text);
-    std::optional<Assignment>& file = files[find_input(inputs, assignment.name)];
-    if (file) throw UserError("--input is given twice for '{}'", assignment.name);
-    file = std::move(assignment);
-  }
-  std::vector<HostTensor> read(inputs.size());
+  std::vector<std::optional<GivenInput>> given = read_inputs(inputs, arguments);
   std::vector<std::optional<std::vector<int64_t>>> shapes(inputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!files[i]) continue;
-    read[i] = read_tensor(files[i]->value);
-    shapes[i] = read[i].shape;
-  }
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (given[i]) shapes[i] = given[i]->tensor.shape;
   std::vector<IoInfo> missing = inputs;
   const std::vector<std::vector<int64_t>> complete = program.complete_shapes(shapes);
   for (size_t i = 0; i < inputs.size(); ++i) {
     missing[i].shape = complete[i];
-    if (files[i]) missing[i].kind = IoKind::none;  // nothing to make up
+    if (given[i]) missing[i].kind = IoKind::none;  // nothing to make up
   }
   std::vector<HostTensor> tensors = random_inputs(missing, kSeed);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (files[i]) tensors[i] = std::move(read[i]);
-    std::string origin = files[i] ? files[i]->value : fmt::format("random, seed {}", kSeed);
+    if (given[i]) tensors[i] = std::move(given[i]->tensor);
+    std::string origin = given[i] ? given[i]->file : fmt::format("random, seed {}", kSeed);
     if (inputs[i].kind != IoKind::tensor) origin = "fixed";
     log += fmt::format("input {}: {} ({})\n", inputs[i].name, describe(inputs[i]), origin);
   }
@@ -92,7 +103,7 @@ std::vector<HostTensor> gather_inputs(const LoadedProgram& program,
 HostTensor part_of_step(const IoInfo& input, const HostTensor& given, int64_t step, int64_t steps) {
   if (steps == 0 || given.shape.size() != input.shape.size() + 1) return given;
   if (given.shape[0] != steps)
-    throw UserError("--input {}: the file holds {} steps, --steps is {}", input.name,
+    throw UserError("input '{}': the file holds {} steps, --steps is {}", input.name,
                     given.shape[0], steps);
   HostTensor part{given.dtype, {given.shape.begin() + 1, given.shape.end()}, {}};
   const auto size = static_cast<std::ptrdiff_t>(given.bytes.size()) / steps;
@@ -151,7 +162,7 @@ void run_program(const RunArguments& arguments) {
   const ProgramSource source(arguments.program);
   LoadedProgram program = source.load(arguments.method);
   std::string log;
-  const std::vector<HostTensor> inputs = gather_inputs(program, arguments.inputs, log);
+  const std::vector<HostTensor> inputs = gather_inputs(program, arguments, log);
   std::vector<HostTensor> outputs;
   std::chrono::duration<double, std::milli> elapsed{0};
   for (int64_t step = 0; step < std::max<int64_t>(arguments.steps, 1); ++step) {
@@ -204,6 +215,10 @@ void add_run_command(CLI::App& app) {
                    "What is not given is random, the same every time")
       ->option_text("NAME=FILE.npy ...")
       ->allow_extra_args(false);
+  command
+      ->add_option("--inputs", arguments->inputs_file,
+                   "The same for many: an .npz file, or a directory of NAME.npy")
+      ->option_text("FILE.npz|DIR");
   command
       ->add_option("--output-dir", arguments->output_dir,
                    "Write each output to DIR/NAME.npy (bfloat16 as two raw bytes each)")

@@ -4,11 +4,11 @@
 
 #include <utility>
 
+#include "base/sink.h"
 #include "ir/builder.h"
-#include "pte/sink.h"
 #include "pte/writer.h"
 #include "targets/xnnpack/lower.h"
-#include "targets/xnnpack/rules.h"
+#include "targets/xnnpack/xnnpack_rules.h"
 #include "transforms/pipeline.h"
 
 namespace layline::tune {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
+#include <algorithm>
 #include <memory>
 
 #include "base/error.h"
@@ -11,42 +11,29 @@
 #include "cli/progress.h"
 #include "cli/runtime/commands.h"
 #include "cli/runtime/reference_model.h"
-#include "compiler/verify_tosa.h"
-#include "pte/sink.h"
-#include "pte/writer.h"
+#include "cli/target_options.h"
 #include "runtime/program.h"
 #include "runtime/tensor_file.h"
 
 namespace layline {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct VerifyArguments {
   std::string model;
-  std::string target = "xnnpack";
-  std::string accelerator;
+  CompileOptions options;
   std::string inputs;
 };
 
-/// DIR/NAME.npy for each input that has one.
-std::map<std::string, Tensor> read_inputs(const std::string& directory) {
+std::map<std::string, Tensor> read_inputs(const std::string& path) {
   std::map<std::string, Tensor> inputs;
-  if (directory.empty()) return inputs;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error))
-    if (entry.path().extension() == ".npy")
-      inputs.emplace(entry.path().stem().string(), as_tensor(read_tensor(entry.path().string())));
-  if (error) throw UserError("cannot read directory '{}': {}", directory, error.message());
-  if (inputs.empty()) throw UserError("'{}' holds no NAME.npy", directory);
+  if (path.empty()) return inputs;
+  for (auto& [name, tensor] : read_tensors(path)) inputs.emplace(name, as_tensor(tensor));
   return inputs;
 }
 
-RunMethod load_method(const pte::Program& program, const std::string& method) {
-  MemorySink sink;
-  pte::write_program(program, sink);
+RunMethod load_in_executorch(std::span<const std::byte> program, const std::string& method) {
   auto loaded = std::make_shared<LoadedProgram>(
-      LoadedProgram::from_compiled(sink.bytes(), "the program", {method}));
+      LoadedProgram::from_compiled(program, "the program", {method}));
   return [loaded](std::span<const Tensor> arguments) {
     std::vector<HostTensor> given;
     size_t next = 0;
@@ -61,17 +48,21 @@ RunMethod load_method(const pte::Program& program, const std::string& method) {
   };
 }
 
-std::vector<VerifiedMethod> verify_program(const VerifyArguments& arguments,
-                                           const std::map<std::string, Tensor>& inputs) {
-  CompileOptions options;
-  options.target = arguments.target;
-  options.accelerator = arguments.accelerator;
-  if (options.target != "tosa") return verify_model(arguments.model, options, inputs, load_method);
-  const ReferenceModel model;
-  return {verify_tosa(arguments.model, options, inputs,
-                      [&](const tosa::Program& program, std::span<const Tensor> stored) {
-                        return model.run(program, stored);
-                      })};
+/// What runs programs of each format.
+struct Runner {
+  std::string_view extension;
+  LoadMethod (*find)();
+};
+constexpr Runner kRunners[] = {
+    {".pte", [] { return LoadMethod(load_in_executorch); }},
+    {".tosa", load_in_reference_model},
+};
+
+LoadMethod find_runner(const std::string& target) {
+  const auto* const runner =
+      std::ranges::find(kRunners, find_target(target).extension, &Runner::extension);
+  LAYLINE_ASSERT(runner != std::end(kRunners), "nothing runs programs for {}", target);
+  return runner->find();
 }
 
 std::string told(const VerifiedMethod& method) {
@@ -92,7 +83,8 @@ void verify_command(const VerifyArguments& arguments) {
   std::vector<VerifiedMethod> methods;
   {
     const Progress progress(fmt::format("verifying {}", arguments.model));
-    methods = verify_program(arguments, inputs);
+    methods = verify_model(arguments.model, arguments.options, inputs,
+                           find_runner(arguments.options.target));
   }
   std::string text;
   for (const VerifiedMethod& method : methods) text += told(method);
@@ -110,27 +102,19 @@ void add_verify_command(CLI::App& app) {
   command->add_option("MODEL", arguments->model, "A .pt2 archive, or graphs in text form")
       ->type_name("")
       ->required();
-  command
-      ->add_option("--target", arguments->target,
-                   "xnnpack (on the ExecuTorch runtime), or tosa (in Arm's reference model, which\n"
-                   "tosa-tools of PyPI has: LAYLINE_TOSA_PYTHON is the Python that has it)")
-      ->option_text("TARGET");
-  command
-      ->add_option("--accelerator", arguments->accelerator,
-                   "The NPU that a TOSA program is for, as in compile")
-      ->option_text("NPU");
+  add_target_options(*command, &Target::verified, arguments->options);
   command
       ->add_option(
           "--inputs", arguments->inputs,
-          "A directory of NAME.npy, inputs by their names in the model, in logical shape;\n"
-          "what is not there is made up, the same every time")
-      ->option_text("DIR");
+          "Inputs by their names in the model, in logical shape: an .npz file, or a directory\n"
+          "of NAME.npy. What is not there is made up, the same every time")
+      ->option_text("FILE.npz|DIR");
   command->footer(
       "Exit status 0 if all agrees. A difference is a bug of layline's: status 2, the pass or the\n"
       "program that is wrong, and the first node. The evaluator is slow: seconds to minutes.\n"
       "\n"
       "Example:\n"
-      "  layline verify model.pt2 --inputs samples\n"
+      "  layline verify model.pt2 --inputs samples.npz\n"
       "  layline verify model.pt2 --target tosa");
   command->callback([arguments] { verify_command(*arguments); });
 }

@@ -11,6 +11,8 @@
 namespace layline::pt2 {
 namespace {
 
+constexpr ZipFormat kFormat = {".pt2", "torch.export.save"};
+
 std::string_view text_of(std::span<const std::byte> bytes) {
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   while (text.ends_with('\n')) text.remove_suffix(1);
@@ -69,7 +71,7 @@ const Payload& PayloadTable::tensor(std::string_view fqn) const {
 }
 
 Pt2Archive::Pt2Archive(std::shared_ptr<const MappedFile> file)
-    : file_(std::move(file)), zip_(file_) {
+    : file_(std::move(file)), zip_(file_, kFormat) {
   const std::string& path = file_->path();
   if (zip_.entries().empty()) throw UserError("'{}' is an empty archive", path);
   const std::string_view first = zip_.entries().front().name;

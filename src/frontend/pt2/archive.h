@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/mapped_file.h"
+#include "base/zip.h"
 #include "frontend/pt2/exported_program.h"
-#include "frontend/pt2/zip.h"
 
 namespace layline::pt2 {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "ir/ops/rules.h"
+#include "ir/ops/op_rules.h"
 
 namespace layline::rules {
 

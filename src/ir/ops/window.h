@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "ir/ops/rules.h"
+#include "ir/ops/op_rules.h"
 
 namespace layline::rules {
 

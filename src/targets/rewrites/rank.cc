@@ -24,7 +24,7 @@ Value* expanded(const Builder& build, Value* x, const Shape& shape) {
 }
 
 /// Neighbouring axes that all operands have, or that the same operands broadcast, are one axis.
-Value* elementwise(const Builder& build, const Node& node) {
+Value* elementwise(const Builder& build, const Node& node, size_t most_axes) {
   const Shape& result = node.result()->shape();
   std::vector<Shape> shapes;
   for (const Value* operand : node.operands()) {
@@ -50,7 +50,7 @@ Value* elementwise(const Builder& build, const Node& node) {
   std::vector<Value*> views;
   for (size_t i = 0; i < operands.size(); ++i) {
     Value* operand = node.operand(static_cast<int>(i));
-    views.push_back(merged.size() <= kMostAxes
+    views.push_back(merged.size() <= most_axes
                         ? build.view(operand, operands[i])
                         : build.view(expanded(build, operand, result), {element_count(result)}));
   }
@@ -71,11 +71,11 @@ std::vector<std::pair<size_t, size_t>> groups(size_t rank, Alone alone) {
   return result;
 }
 
-Value* slice(const Builder& build, const Node& node) {
+Value* slice(const Builder& build, const Node& node, size_t most_axes) {
   const auto& attrs = node.attrs<SliceAttrs>();
   const Shape& from = node.operand(0)->shape();
   const auto kept = groups(from.size(), [&](size_t a) { return attrs.size[a] != from[a]; });
-  if (kept.size() > kMostAxes) return nullptr;
+  if (kept.size() > most_axes) return nullptr;
   Shape merged;
   SliceAttrs fewer;
   for (const auto& [first, last] : kept) {
@@ -89,12 +89,12 @@ Value* slice(const Builder& build, const Node& node) {
   return build.view(y, node.result()->shape());
 }
 
-Value* pad(const Builder& build, const Node& node) {
+Value* pad(const Builder& build, const Node& node, size_t most_axes) {
   const auto& attrs = node.attrs<PadAttrs>();
   const Shape& from = node.operand(0)->shape();
   const auto kept =
       groups(from.size(), [&](size_t a) { return attrs.low[a] != 0 || attrs.high[a] != 0; });
-  if (kept.size() > kMostAxes) return nullptr;
+  if (kept.size() > most_axes) return nullptr;
   Shape merged;
   PadAttrs fewer{{}, {}, attrs.mode, attrs.value};
   for (const auto& [first, last] : kept) {
@@ -165,19 +165,19 @@ size_t factors_between(const Permutation& order, const Permutation& goal) {
 
 }  // namespace
 
-Value* with_fewer_axes(const Builder& build, const Node& node) {
+Value* with_fewer_axes(const Builder& build, const Node& node, size_t most_axes) {
   size_t axes = node.result()->shape().size();
   for (const Value* operand : node.operands()) {
     axes = std::max(axes, operand->shape().size());
     if (!is_static(operand->shape())) return nullptr;
   }
-  if (axes <= kMostAxes) return nullptr;
-  if (is_elementwise(node.op())) return elementwise(build, node);
+  if (axes <= most_axes) return nullptr;
+  if (is_elementwise(node.op())) return elementwise(build, node, most_axes);
   switch (node.op()) {
     case Op::slice:
-      return slice(build, node);
+      return slice(build, node, most_axes);
     case Op::pad:
-      return pad(build, node);
+      return pad(build, node, most_axes);
     case Op::concat:
     case Op::softmax:
       return along_one_axis(build, node);
@@ -190,10 +190,10 @@ Value* with_fewer_axes(const Builder& build, const Node& node) {
   }
 }
 
-Value* transpose_in_steps(const Builder& build, const Node& node) {
+Value* transpose_in_steps(const Builder& build, const Node& node, size_t most_axes) {
   const Relayout& whole = node.attrs<RelayoutAttrs>().relayout;
   const size_t rank = whole.factors().size();
-  if (rank <= kMostAxes) return nullptr;
+  if (rank <= most_axes) return nullptr;
   Permutation order(rank);
   std::iota(order.begin(), order.end(), 0);
   auto shape_of = [&](const Permutation& factors) {
@@ -204,7 +204,7 @@ Value* transpose_in_steps(const Builder& build, const Node& node) {
   // Until few enough are left, the move of a block after which the fewest are. There is always one
   // that brings together two factors which stay together.
   Value* x = node.operand(0);
-  while (factors_between(order, whole.order()) > kMostAxes) {
+  while (factors_between(order, whole.order()) > most_axes) {
     Permutation best;
     Dim outer, first_block, second_block, inner;
     for (size_t first = 0; first < rank; ++first)

@@ -6,12 +6,9 @@
 
 namespace layline::rewrites {
 
-/// XNNPACK's XNN_MAX_TENSOR_DIMS, and MAX_RANK of TOSA's level 8K.
-constexpr size_t kMostAxes = 6;
-
-/// Merges neighbouring axes that the op treats alike.
-Value* with_fewer_axes(const Builder& build, const Node& node);
-/// A transpose of too many factors as several, each of which moves one block of axes.
-Value* transpose_in_steps(const Builder& build, const Node& node);
+/// Merges neighbouring axes that the op treats alike, in an op with more than `most_axes`.
+Value* with_fewer_axes(const Builder& build, const Node& node, size_t most_axes);
+/// A transpose of more than `most_axes` factors as several, each of which moves one block of axes.
+Value* transpose_in_steps(const Builder& build, const Node& node, size_t most_axes);
 
 }  // namespace layline::rewrites

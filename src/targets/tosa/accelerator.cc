@@ -30,4 +30,8 @@ const Accelerator& find_accelerator(const std::string& name) {
   throw UserError("there is no accelerator `{}`; there are {}", name, fmt::join(names, ", "));
 }
 
+const Accelerator* chosen_accelerator(const std::string& name) {
+  return name.empty() ? nullptr : &find_accelerator(name);
+}
+
 }  // namespace layline::tosa

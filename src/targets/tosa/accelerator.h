@@ -22,5 +22,7 @@ struct Accelerator {
 
 /// UserError with the list of all if there is none of this name.
 const Accelerator& find_accelerator(const std::string& name);
+/// The same; null for no name, which is TOSA for any device.
+const Accelerator* chosen_accelerator(const std::string& name);
 
 }  // namespace layline::tosa

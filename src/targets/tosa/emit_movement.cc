@@ -3,7 +3,6 @@
 
 #include "ir/evaluate.h"
 #include "ir/tensor.h"
-#include "targets/rewrites/rank.h"
 #include "targets/tosa/kernels.h"
 #include "targets/tosa/npu_transpose.h"
 
@@ -60,8 +59,7 @@ Relayout::Transpose transpose_of(const BlockBuilder& block, const Node& node) {
     if (auto best = npu_transpose(moved, byte_size(node.result()->dtype()), *block.accelerator()))
       return *best;
   const auto permutation = moved.as_permutation();
-  if (permutation && permutation->size() <= rewrites::kMostAxes)
-    return {moved.source(), *permutation};
+  if (permutation && permutation->size() <= kMostAxes) return {moved.source(), *permutation};
   return moved.as_transpose();
 }
 

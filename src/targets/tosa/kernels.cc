@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "base/error.h"
-#include "targets/rewrites/rank.h"
 #include "targets/tosa/elementwise_rules.h"
 #include "targets/tosa/quantised.h"
 #include "targets/tosa/resize_scale.h"
@@ -13,8 +12,6 @@
 
 namespace layline::tosa {
 namespace {
-
-using rewrites::kMostAxes;
 
 constexpr unsigned kNumber = kFloat | kInt32, kAny = kNumber | kNarrow | kBool,
                    kBits = kInt32 | kNarrow | kBool;

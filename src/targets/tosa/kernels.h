@@ -8,6 +8,9 @@
 
 namespace layline::tosa {
 
+/// MAX_RANK of TOSA's level 8K.
+constexpr size_t kMostAxes = 6;
+
 // Kinds of element types; 64-bit integers are INT32 (block_builder.h).
 constexpr unsigned kFloat = 1, kInt32 = 2, kNarrow = 4, kBool = 8;
 unsigned kind(DType dtype);

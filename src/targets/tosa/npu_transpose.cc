@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "targets/rewrites/rank.h"
+#include "targets/tosa/kernels.h"
 #include "targets/tosa/npu_limits.h"
 
 namespace layline::tosa {
@@ -17,7 +17,7 @@ std::vector<int64_t> without_units(const Shape& shape) {
 }
 
 bool runs(const Transpose& transpose, size_t element_bytes, const Accelerator& accelerator) {
-  return transpose.dims.size() <= rewrites::kMostAxes &&
+  return transpose.dims.size() <= kMostAxes &&
          can_transpose(without_units(transpose.dims), static_cast<int>(element_bytes), accelerator);
 }
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/sink.h"
 #include "ir/constant.h"
-#include "pte/sink.h"
 #include "schema/tosa_generated.h"
 
 namespace layline::tosa {

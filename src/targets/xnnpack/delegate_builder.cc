@@ -6,12 +6,12 @@
 
 namespace layline::xnnpack {
 
-xnn::Datatype datatype(DType dtype) {
+Datatype datatype(DType dtype) {
   switch (dtype) {
     case DType::f32:
-      return xnn::Datatype::kFp32;
+      return Datatype::kFp32;
     case DType::f16:
-      return xnn::Datatype::kFp16;
+      return Datatype::kFp16;
     default:
       throw InternalError(fmt::format("XNNPACK has no {} values", name(dtype)));
   }
@@ -24,7 +24,7 @@ std::vector<uint32_t> DelegateBuilder::dims(const Shape& shape) const {
   return result;
 }
 
-xnn::Value DelegateBuilder::described(TensorType type) const {
+PayloadValue DelegateBuilder::described(TensorType type) const {
   type.shape = symbols_.greatest(type.shape);
   return describe(type);
 }
@@ -37,63 +37,63 @@ DelegateBuilder::DelegateBuilder(ConstantPool& constants, const SymbolTable& sym
     values_[value] = graph_.define_output(described(value->type()));
 }
 
-xnn::ValueId DelegateBuilder::define_constant(const Constant& data, const TensorType& type,
-                                              const std::string& name) {
-  xnn::Value value = described(type);
-  value.constant = xnn::Constant{constants_.add(data, name), data.byte_count()};
+ValueId DelegateBuilder::define_constant(const Constant& data, const TensorType& type,
+                                         const std::string& name) {
+  PayloadValue value = described(type);
+  value.constant = PayloadConstant{constants_.add(data, name), data.byte_count()};
   return graph_.define_value(std::move(value));
 }
 
-xnn::ValueId DelegateBuilder::in(const Value* value) {
+ValueId DelegateBuilder::in(const Value* value) {
   if (auto known = values_.find(value); known != values_.end()) return known->second;
   const Constant* data = stored_constant(value);
   LAYLINE_ASSERT(data != nullptr, "{} is read before it is written", value->name());
   return values_[value] = define_constant(*data, value->type(), value->name());
 }
 
-xnn::ValueId DelegateBuilder::out(const Value* value) {
+ValueId DelegateBuilder::out(const Value* value) {
   if (auto known = values_.find(value); known != values_.end()) return known->second;
   return values_[value] = temporary(value->type());
 }
 
-xnn::ValueId DelegateBuilder::packed(const Value* value) {
+ValueId DelegateBuilder::packed(const Value* value) {
   if (auto known = packed_.find(value); known != packed_.end()) return known->second;
   return packed_[value] = packed(*constant_of(value), value->name());
 }
 
-xnn::ValueId DelegateBuilder::packed(const Constant& data, const std::string& name) {
+ValueId DelegateBuilder::packed(const Constant& data, const std::string& name) {
   return define_constant(data, {data.dtype(), data.shape()}, name);
 }
 
-xnn::ValueId DelegateBuilder::packed_integers(const Constant& data, xnn::Datatype datatype,
-                                              const Shape& shape, const std::string& name,
-                                              const std::vector<float>& scales, int channel,
-                                              int64_t group) {
+ValueId DelegateBuilder::packed_integers(const Constant& data, Datatype datatype,
+                                         const Shape& shape, const std::string& name,
+                                         const std::vector<float>& scales, int channel,
+                                         int64_t group) {
   const auto count = static_cast<int64_t>(scales.size());
   Tensor table({group == 0 ? DType::f32 : DType::bf16, {count}});
   for (int64_t i = 0; i < count; ++i)
     table.set(i, static_cast<double>(scales[static_cast<size_t>(i)]));
   const Constant stored = Constant::of(table);
-  const xnn::Constant key{constants_.add(stored, name + "_scales"), stored.byte_count()};
-  xnn::Value value{datatype, dims(shape), {}, {}};
-  value.constant = xnn::Constant{constants_.add(data, name), data.byte_count()};
+  const PayloadConstant key{constants_.add(stored, name + "_scales"), stored.byte_count()};
+  PayloadValue value{datatype, dims(shape), {}, {}};
+  value.constant = PayloadConstant{constants_.add(data, name), data.byte_count()};
   if (group == 0)
-    value.quantisation = xnn::PerChannel{channel, key};
+    value.quantisation = PerChannel{channel, key};
   else
-    value.quantisation = xnn::PerGroup{channel, static_cast<int32_t>(group), key};
+    value.quantisation = PerGroup{channel, static_cast<int32_t>(group), key};
   return graph_.define_value(std::move(value));
 }
 
-xnn::ValueId DelegateBuilder::dynamic(const Value* x, int unscaled) {
+ValueId DelegateBuilder::dynamic(const Value* x, int unscaled) {
   const auto [known, is_new] = dynamic_.try_emplace({x, unscaled});
   if (!is_new) return known->second;
-  known->second = graph_.define_value(
-      {xnn::Datatype::kQDInt8, dims(x->shape()), {}, xnn::PerTokenDynamic{unscaled}});
-  add(xnn::Unary{xnn::UnaryKind::kConvert, in(x), known->second});
+  known->second =
+      graph_.define_value({Datatype::kQDInt8, dims(x->shape()), {}, PerTokenDynamic{unscaled}});
+  add(Unary{UnaryKind::kConvert, in(x), known->second});
   return known->second;
 }
 
-xnn::ValueId DelegateBuilder::temporary(const TensorType& type) {
+ValueId DelegateBuilder::temporary(const TensorType& type) {
   return graph_.define_value(described(type));
 }
 

@@ -14,7 +14,7 @@
 
 namespace layline::xnnpack {
 
-xnn::Datatype datatype(DType dtype);
+Datatype datatype(DType dtype);
 
 class DelegateBuilder {
  public:
@@ -23,44 +23,43 @@ class DelegateBuilder {
                   std::span<Value* const> inputs, std::span<Value* const> outputs);
 
   /// The XNNPACK value of an operand; a constant is defined when it is first read.
-  xnn::ValueId in(const Value* value);
+  ValueId in(const Value* value);
   /// The XNNPACK value that a node's result is written to.
-  xnn::ValueId out(const Value* value);
+  ValueId out(const Value* value);
   /// A filter or bias: packed by XNNPACK, so never the same value as a plain operand.
-  xnn::ValueId packed(const Value* value);
-  xnn::ValueId packed(const Constant& data, const std::string& name);
+  ValueId packed(const Value* value);
+  ValueId packed(const Constant& data, const std::string& name);
   /// The same of integers: one scale for each index of dim `channel`, or for groups of `group`
   /// along the last dim, whose scales are kept in bfloat16.
-  xnn::ValueId packed_integers(const Constant& data, xnn::Datatype datatype, const Shape& shape,
-                               const std::string& name, const std::vector<float>& scales,
-                               int channel, int64_t group = 0);
+  ValueId packed_integers(const Constant& data, Datatype datatype, const Shape& shape,
+                          const std::string& name, const std::vector<float>& scales, int channel,
+                          int64_t group = 0);
   /// x with a scale for each index of all but its last `unscaled` dims, chosen when it runs;
   /// converted once for all that read it so.
-  xnn::ValueId dynamic(const Value* x, int unscaled);
+  ValueId dynamic(const Value* x, int unscaled);
   /// An intermediate that the IR has no value for.
-  xnn::ValueId temporary(const TensorType& type);
+  ValueId temporary(const TensorType& type);
   /// The sizes, each at its upper bound.
   std::vector<uint32_t> dims(const Shape& shape) const;
   /// Nodes that follow come from here in the model (pte/debug_map.h).
   void set_debug_handle(uint32_t handle) { debug_handle_ = handle; }
-  void add(xnn::Node node) { graph_.add(std::move(node), debug_handle_); }
+  void add(PayloadNode node) { graph_.add(std::move(node), debug_handle_); }
 
   const SymbolTable& symbols() const { return symbols_; }
-  const xnn::Graph& graph() const { return graph_; }
+  const Payload& graph() const { return graph_; }
 
  private:
   /// As XNNPACK is told of it: each size at its upper bound.
-  xnn::Value described(TensorType type) const;
-  xnn::ValueId define_constant(const Constant& data, const TensorType& type,
-                               const std::string& name);
+  PayloadValue described(TensorType type) const;
+  ValueId define_constant(const Constant& data, const TensorType& type, const std::string& name);
 
   ConstantPool& constants_;
   const SymbolTable& symbols_;
-  xnn::Graph graph_;
+  Payload graph_;
   uint32_t debug_handle_ = 0;
-  std::unordered_map<const Value*, xnn::ValueId> values_;
-  std::unordered_map<const Value*, xnn::ValueId> packed_;
-  std::map<std::pair<const Value*, int>, xnn::ValueId> dynamic_;
+  std::unordered_map<const Value*, ValueId> values_;
+  std::unordered_map<const Value*, ValueId> packed_;
+  std::map<std::pair<const Value*, int>, ValueId> dynamic_;
 };
 
 }  // namespace layline::xnnpack

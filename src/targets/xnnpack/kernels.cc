@@ -4,13 +4,10 @@
 #include <array>
 
 #include "base/error.h"
-#include "targets/rewrites/rank.h"
 #include "targets/xnnpack/quantised.h"
 
 namespace layline::xnnpack {
 namespace {
-
-using rewrites::kMostAxes;
 
 constexpr size_t kMaxConcatenated = 5;  // the schema's Concatenate5
 
@@ -26,56 +23,56 @@ std::string fits(const Value* value) {
 
 std::string accept(const Node&) { return {}; }
 
-std::optional<xnn::Range> range(const Bounds& bounds, const Node& node) {
+std::optional<Range> range(const Bounds& bounds, const Node& node) {
   return result_range(bounds, node.result()->type());
 }
 
 uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
 
-xnn::Padding padding(const Ints& low, const Ints& high) {
+Padding padding(const Ints& low, const Ints& high) {
   return {u32(low[0]), u32(high[1]), u32(high[0]), u32(low[1])};
 }
 
-xnn::Pair pair(const Ints& values) { return {u32(values[0]), u32(values[1])}; }
+Pair pair(const Ints& values) { return {u32(values[0]), u32(values[1])}; }
 
-template <xnn::UnaryKind kind>
+template <UnaryKind kind>
 void unary(DelegateBuilder& delegate, const Node& node) {
-  delegate.add(xnn::Unary{kind, delegate.in(node.operand(0)), delegate.out(node.result())});
+  delegate.add(Unary{kind, delegate.in(node.operand(0)), delegate.out(node.result())});
 }
 
-template <xnn::BinaryKind kind>
+template <BinaryKind kind>
 void binary(DelegateBuilder& delegate, const Node& node) {
-  std::optional<xnn::Range> bounds;
+  std::optional<Range> bounds;
   if (const auto* attrs = std::get_if<BinaryAttrs>(&node.attributes()))
     bounds = range(attrs->bounds, node);
-  delegate.add(xnn::Binary{kind, delegate.in(node.operand(0)), delegate.in(node.operand(1)),
-                           delegate.out(node.result()), bounds});
+  delegate.add(Binary{kind, delegate.in(node.operand(0)), delegate.in(node.operand(1)),
+                      delegate.out(node.result()), bounds});
 }
 
 void clamp(DelegateBuilder& delegate, const Node& node) {
-  delegate.add(xnn::Clamp{delegate.in(node.operand(0)), delegate.out(node.result()),
-                          range(node.attrs<ClampAttrs>().bounds, node).value_or(xnn::Range{})});
+  delegate.add(Clamp{delegate.in(node.operand(0)), delegate.out(node.result()),
+                     range(node.attrs<ClampAttrs>().bounds, node).value_or(Range{})});
 }
 
 /// Integers that are not in use are kept out by a clamp before.
 void quantize(DelegateBuilder& delegate, const Node& node) {
-  xnn::ValueId x = delegate.in(node.operand(0));
+  ValueId x = delegate.in(node.operand(0));
   if (const auto clamped = range({}, node)) {
-    const xnn::ValueId within = delegate.temporary(node.operand(0)->type());
-    delegate.add(xnn::Clamp{x, within, *clamped});
+    const ValueId within = delegate.temporary(node.operand(0)->type());
+    delegate.add(Clamp{x, within, *clamped});
     x = within;
   }
-  delegate.add(xnn::Unary{xnn::UnaryKind::kConvert, x, delegate.out(node.result())});
+  delegate.add(Unary{UnaryKind::kConvert, x, delegate.out(node.result())});
 }
 
 void elu(DelegateBuilder& delegate, const Node& node) {
-  delegate.add(xnn::Elu{delegate.in(node.operand(0)), delegate.out(node.result()),
-                        static_cast<float>(node.attrs<AlphaAttrs>().alpha)});
+  delegate.add(Elu{delegate.in(node.operand(0)), delegate.out(node.result()),
+                   static_cast<float>(node.attrs<AlphaAttrs>().alpha)});
 }
 
 void leaky_relu(DelegateBuilder& delegate, const Node& node) {
-  delegate.add(xnn::LeakyRelu{delegate.in(node.operand(0)), delegate.out(node.result()),
-                              static_cast<float>(node.attrs<AlphaAttrs>().alpha)});
+  delegate.add(LeakyRelu{delegate.in(node.operand(0)), delegate.out(node.result()),
+                         static_cast<float>(node.attrs<AlphaAttrs>().alpha)});
 }
 
 std::string refuse_gelu(const Node& node) {
@@ -113,16 +110,16 @@ std::string refuse_relayout(const Node& node) {
   return {};
 }
 
-void reshape(DelegateBuilder& delegate, xnn::ValueId from, xnn::ValueId to, const Shape& shape) {
+void reshape(DelegateBuilder& delegate, ValueId from, ValueId to, const Shape& shape) {
   std::vector<uint32_t> sizes = delegate.dims(shape);
   for (size_t i = 0; i < shape.size(); ++i)
     if (!shape[i].is_static()) sizes[i] = 0;  // to be found from the others
-  delegate.add(xnn::Reshape{from, to, std::move(sizes)});
+  delegate.add(Reshape{from, to, std::move(sizes)});
 }
 
-void transpose(DelegateBuilder& delegate, xnn::ValueId from, xnn::ValueId to,
+void transpose(DelegateBuilder& delegate, ValueId from, ValueId to,
                const Permutation& permutation) {
-  delegate.add(xnn::Transpose{from, to, {permutation.begin(), permutation.end()}});
+  delegate.add(Transpose{from, to, {permutation.begin(), permutation.end()}});
 }
 
 /// A transpose of the fewest axes, between views that it needs only if the shapes differ.
@@ -133,20 +130,20 @@ void relayout(DelegateBuilder& delegate, const Node& node) {
     type.shape = shape;
     return delegate.temporary(type);
   };
-  xnn::ValueId from = delegate.in(node.operand(0));
-  const xnn::ValueId to = delegate.out(node.result());
+  ValueId from = delegate.in(node.operand(0));
+  const ValueId to = delegate.out(node.result());
   if (moved.is_view()) return reshape(delegate, from, to, moved.target());
   if (auto permutation = moved.as_permutation()) return transpose(delegate, from, to, *permutation);
   const auto [factors, permutation] = moved.as_transpose();
   Shape permuted;
   for (int factor : permutation) permuted.push_back(factors[static_cast<size_t>(factor)]);
   if (factors != moved.source()) {
-    const xnn::ValueId split = temporary(factors);
+    const ValueId split = temporary(factors);
     reshape(delegate, from, split, factors);
     from = split;
   }
   if (permuted == moved.target()) return transpose(delegate, from, to, permutation);
-  const xnn::ValueId before_merge = temporary(permuted);
+  const ValueId before_merge = temporary(permuted);
   transpose(delegate, from, before_merge, permutation);
   reshape(delegate, before_merge, to, moved.target());
 }
@@ -163,17 +160,17 @@ std::string refuse_slice(const Node& node) {
 
 void slice(DelegateBuilder& delegate, const Node& node) {
   const auto& attrs = node.attrs<SliceAttrs>();
-  delegate.add(xnn::Slice{delegate.in(node.operand(0)),
-                          delegate.out(node.result()),
-                          {attrs.start.begin(), attrs.start.end()},
-                          delegate.dims(attrs.size)});
+  delegate.add(Slice{delegate.in(node.operand(0)),
+                     delegate.out(node.result()),
+                     {attrs.start.begin(), attrs.start.end()},
+                     delegate.dims(attrs.size)});
 }
 
 /// More parts than one node takes become a tree of concatenations.
 void concat(DelegateBuilder& delegate, const Node& node) {
   const int64_t axis = node.attrs<AxisAttrs>().axis;
   struct Part {
-    xnn::ValueId id;
+    ValueId id;
     Dim length;
   };
   std::vector<Part> parts;
@@ -187,7 +184,7 @@ void concat(DelegateBuilder& delegate, const Node& node) {
         joined.push_back(parts[i]);
         continue;
       }
-      std::vector<xnn::ValueId> ids;
+      std::vector<ValueId> ids;
       Sum sum;
       for (size_t k = i; k < i + count; ++k) {
         ids.push_back(parts[k].id);
@@ -197,15 +194,15 @@ void concat(DelegateBuilder& delegate, const Node& node) {
       const Dim length = delegate.symbols().range(sum).max;
       TensorType type = node.result()->type();
       type.shape[static_cast<size_t>(axis)] = length;
-      const xnn::ValueId id = delegate.temporary(type);
-      delegate.add(xnn::Concatenate{std::move(ids), id, u32(axis)});
+      const ValueId id = delegate.temporary(type);
+      delegate.add(Concatenate{std::move(ids), id, u32(axis)});
       joined.push_back({id, length});
     }
     parts = std::move(joined);
   }
-  std::vector<xnn::ValueId> ids;
+  std::vector<ValueId> ids;
   for (const Part& part : parts) ids.push_back(part.id);
-  delegate.add(xnn::Concatenate{std::move(ids), delegate.out(node.result()), u32(axis)});
+  delegate.add(Concatenate{std::move(ids), delegate.out(node.result()), u32(axis)});
 }
 
 std::string refuse_concat(const Node& node) {
@@ -219,11 +216,11 @@ std::string refuse_pad(const Node& node) {
 
 void pad(DelegateBuilder& delegate, const Node& node) {
   const auto& attrs = node.attrs<PadAttrs>();
-  delegate.add(xnn::ConstantPad{delegate.in(node.operand(0)),
-                                delegate.out(node.result()),
-                                {attrs.low.begin(), attrs.low.end()},
-                                {attrs.high.begin(), attrs.high.end()},
-                                static_cast<float>(attrs.value)});
+  delegate.add(ConstantPad{delegate.in(node.operand(0)),
+                           delegate.out(node.result()),
+                           {attrs.low.begin(), attrs.low.end()},
+                           {attrs.high.begin(), attrs.high.end()},
+                           static_cast<float>(attrs.value)});
 }
 
 std::string refuse_packed(const Node& node) {
@@ -234,7 +231,7 @@ std::string refuse_packed(const Node& node) {
 
 /// What a contraction reads, in the terms of its kernel.
 struct Contracted {
-  xnn::ValueId x, filter, bias;
+  ValueId x, filter, bias;
 };
 
 /// `channels_last` moves the weight's outputs to its last dim; `unscaled` dims of x share a dynamic
@@ -244,7 +241,7 @@ Contracted contracted(DelegateBuilder& delegate, const Node& node, int unscaled,
   const Value* x = node.operand(0);
   const Value* weight = node.operand(1);
   const Value* bias = node.operand_count() > 2 ? node.operand(2) : nullptr;
-  Contracted result{xnn::kNoValue, xnn::kNoValue, xnn::kNoValue};
+  Contracted result{kNoValue, kNoValue, kNoValue};
   result.x = is_dynamic(node.attributes()) ? delegate.dynamic(x, unscaled) : delegate.in(x);
   if (!weight->type().quantisation) {
     result.filter = channels_last ? delegate.packed(stored_constant(weight)->relaid(*channels_last),
@@ -261,7 +258,7 @@ Contracted contracted(DelegateBuilder& delegate, const Node& node, int unscaled,
       weight->name(), filter.scales, channel, filter.group);
   if (bias && x->type().quantisation) {
     const std::vector<float> scales = sum_scales(x, filter.scales);
-    result.bias = delegate.packed_integers(integer_bias(bias, scales), xnn::Datatype::kQCInt32,
+    result.bias = delegate.packed_integers(integer_bias(bias, scales), Datatype::kQCInt32,
                                            bias->shape(), bias->name() + "_integers", scales, 0);
   } else if (bias) {
     result.bias = delegate.packed(bias);
@@ -271,8 +268,8 @@ Contracted contracted(DelegateBuilder& delegate, const Node& node, int unscaled,
 
 void linear(DelegateBuilder& delegate, const Node& node) {
   const Contracted read = contracted(delegate, node, 1);
-  delegate.add(xnn::FullyConnected{read.x, read.filter, read.bias, delegate.out(node.result()),
-                                   false, range(node.attrs<LinearAttrs>().bounds, node)});
+  delegate.add(FullyConnected{read.x, read.filter, read.bias, delegate.out(node.result()), false,
+                              range(node.attrs<LinearAttrs>().bounds, node)});
 }
 
 /// XNNPACK turns a transpose around that only the second operand of a product reads, and takes a
@@ -285,14 +282,14 @@ bool would_be_turned_around(const Node& matmul) {
 }
 
 void matmul(DelegateBuilder& delegate, const Node& node) {
-  const xnn::ValueId a = delegate.in(node.operand(0));
-  xnn::ValueId b = delegate.in(node.operand(1));
+  const ValueId a = delegate.in(node.operand(0));
+  ValueId b = delegate.in(node.operand(1));
   if (would_be_turned_around(node)) {
     b = delegate.temporary(node.operand(1)->type());
-    delegate.add(xnn::Binary{xnn::BinaryKind::kMaximum, a, a, b, {}});  // a copy
+    delegate.add(Binary{BinaryKind::kMaximum, a, a, b, {}});  // a copy
   }
   delegate.add(
-      xnn::BatchMatMul{a, b, delegate.out(node.result()), node.attrs<MatmulAttrs>().transpose_b});
+      BatchMatMul{a, b, delegate.out(node.result()), node.attrs<MatmulAttrs>().transpose_b});
 }
 
 std::string refuse_matmul(const Node& node) {
@@ -316,20 +313,19 @@ void conv(DelegateBuilder& delegate, const Node& node) {
   const auto& attrs = node.attrs<ConvAttrs>();
   const Shape& weight = node.operand(1)->shape();
   const int64_t outputs = weight[0].value(), inputs = weight[3].value();
-  const xnn::Pair kernel = {u32(weight[1].value()), u32(weight[2].value())};
-  const xnn::Padding pads = padding(attrs.low, attrs.high);
+  const Pair kernel = {u32(weight[1].value()), u32(weight[2].value())};
+  const Padding pads = padding(attrs.low, attrs.high);
   if (inputs == 1 && attrs.groups > 1) {
     const Relayout channels_last = depthwise_filter(weight);
     const Contracted read = contracted(delegate, node, 3, &channels_last);
-    delegate.add(xnn::DepthwiseConv{read.x, read.filter, read.bias, delegate.out(node.result()),
-                                    pads, kernel, pair(attrs.stride), pair(attrs.dilation),
-                                    u32(attrs.groups), u32(outputs / attrs.groups),
-                                    range(attrs.bounds, node)});
+    delegate.add(DepthwiseConv{read.x, read.filter, read.bias, delegate.out(node.result()), pads,
+                               kernel, pair(attrs.stride), pair(attrs.dilation), u32(attrs.groups),
+                               u32(outputs / attrs.groups), range(attrs.bounds, node)});
   } else {
     const Contracted read = contracted(delegate, node, 3);
-    delegate.add(xnn::Conv{read.x, read.filter, read.bias, delegate.out(node.result()), pads,
-                           kernel, pair(attrs.stride), pair(attrs.dilation), u32(attrs.groups),
-                           u32(inputs), u32(outputs / attrs.groups), range(attrs.bounds, node)});
+    delegate.add(Conv{read.x, read.filter, read.bias, delegate.out(node.result()), pads, kernel,
+                      pair(attrs.stride), pair(attrs.dilation), u32(attrs.groups), u32(inputs),
+                      u32(outputs / attrs.groups), range(attrs.bounds, node)});
   }
 }
 
@@ -337,19 +333,19 @@ void conv_transpose(DelegateBuilder& delegate, const Node& node) {
   const auto& attrs = node.attrs<ConvTransposeAttrs>();
   const Shape& weight = node.operand(1)->shape();
   const Contracted read = contracted(delegate, node, 3);
-  delegate.add(xnn::ConvTranspose{read.x,
-                                  read.filter,
-                                  read.bias,
-                                  delegate.out(node.result()),
-                                  padding(attrs.low, attrs.high),
-                                  {u32(weight[1].value()), u32(weight[2].value())},
-                                  pair(attrs.stride),
-                                  pair(attrs.dilation),
-                                  pair(attrs.extra),
-                                  u32(attrs.groups),
-                                  u32(weight[3].value()),
-                                  u32(weight[0].value() / attrs.groups),
-                                  range(attrs.bounds, node)});
+  delegate.add(ConvTranspose{read.x,
+                             read.filter,
+                             read.bias,
+                             delegate.out(node.result()),
+                             padding(attrs.low, attrs.high),
+                             {u32(weight[1].value()), u32(weight[2].value())},
+                             pair(attrs.stride),
+                             pair(attrs.dilation),
+                             pair(attrs.extra),
+                             u32(attrs.groups),
+                             u32(weight[3].value()),
+                             u32(weight[0].value() / attrs.groups),
+                             range(attrs.bounds, node)});
 }
 
 std::string refuse_pool(const Node& node) {
@@ -369,16 +365,16 @@ std::string refuse_pool(const Node& node) {
 
 void max_pool(DelegateBuilder& delegate, const Node& node) {
   const auto& attrs = node.attrs<PoolAttrs>();
-  delegate.add(xnn::MaxPool{delegate.in(node.operand(0)), delegate.out(node.result()),
-                            padding(attrs.low, attrs.high), pair(attrs.kernel), pair(attrs.stride),
-                            pair(attrs.dilation), range(attrs.bounds, node)});
+  delegate.add(MaxPool{delegate.in(node.operand(0)), delegate.out(node.result()),
+                       padding(attrs.low, attrs.high), pair(attrs.kernel), pair(attrs.stride),
+                       pair(attrs.dilation), range(attrs.bounds, node)});
 }
 
 void avg_pool(DelegateBuilder& delegate, const Node& node) {
   const auto& attrs = node.attrs<PoolAttrs>();
-  delegate.add(xnn::AvgPool{delegate.in(node.operand(0)), delegate.out(node.result()),
-                            padding(attrs.low, attrs.high), pair(attrs.kernel), pair(attrs.stride),
-                            range(attrs.bounds, node)});
+  delegate.add(AvgPool{delegate.in(node.operand(0)), delegate.out(node.result()),
+                       padding(attrs.low, attrs.high), pair(attrs.kernel), pair(attrs.stride),
+                       range(attrs.bounds, node)});
 }
 
 /// Over both spatial axes, or over one if the other has size 1.
@@ -396,8 +392,8 @@ std::string refuse_mean(const Node& node) {
 }
 
 void mean(DelegateBuilder& delegate, const Node& node) {
-  delegate.add(xnn::GlobalAvgPool{delegate.in(node.operand(0)), delegate.out(node.result()), true,
-                                  range({}, node)});
+  delegate.add(GlobalAvgPool{delegate.in(node.operand(0)), delegate.out(node.result()), true,
+                             range({}, node)});
 }
 
 std::string refuse_softmax(const Node& node) {
@@ -422,9 +418,9 @@ std::string refuse_resize(const Node& node) {
 
 void resize(DelegateBuilder& delegate, const Node& node) {
   const auto& attrs = node.attrs<ResizeAttrs>();
-  delegate.add(xnn::ResizeBilinear{
+  delegate.add(ResizeBilinear{
       delegate.in(node.operand(0)), delegate.out(node.result()), pair(static_dims(attrs.size)),
-      attrs.align_corners ? xnn::ResizeMode::kAlignCorners : xnn::ResizeMode::kHalfPixel});
+      attrs.align_corners ? ResizeAlignment::kAlignCorners : ResizeAlignment::kHalfPixel});
 }
 
 constexpr Kernel kKernels[] = {
@@ -432,31 +428,31 @@ constexpr Kernel kKernels[] = {
     {Op::slice, refuse_slice, slice},
     {Op::concat, refuse_concat, concat},
     {Op::pad, refuse_pad, pad},
-    {Op::add, accept, binary<xnn::BinaryKind::kAdd>},
-    {Op::sub, accept, binary<xnn::BinaryKind::kSubtract>},
-    {Op::mul, accept, binary<xnn::BinaryKind::kMultiply>},
-    {Op::div, accept, binary<xnn::BinaryKind::kDivide>},
-    {Op::minimum, accept, binary<xnn::BinaryKind::kMinimum>},
-    {Op::maximum, accept, binary<xnn::BinaryKind::kMaximum>},
-    {Op::prelu, accept, binary<xnn::BinaryKind::kPRelu>},
-    {Op::abs, accept, unary<xnn::UnaryKind::kAbs>},
-    {Op::neg, accept, unary<xnn::UnaryKind::kNegate>},
-    {Op::exp, accept, unary<xnn::UnaryKind::kExp>},
-    {Op::log, accept, unary<xnn::UnaryKind::kLog>},
-    {Op::sqrt, accept, unary<xnn::UnaryKind::kSquareRoot>},
-    {Op::rsqrt, accept, unary<xnn::UnaryKind::kReciprocalSquareRoot>},
-    {Op::sin, accept, unary<xnn::UnaryKind::kSin>},
-    {Op::cos, accept, unary<xnn::UnaryKind::kCos>},
-    {Op::tanh, accept, unary<xnn::UnaryKind::kTanh>},
-    {Op::sigmoid, accept, unary<xnn::UnaryKind::kSigmoid>},
-    {Op::floor, accept, unary<xnn::UnaryKind::kFloor>},
-    {Op::ceil, accept, unary<xnn::UnaryKind::kCeiling>},
-    {Op::square, accept, unary<xnn::UnaryKind::kSquare>},
-    {Op::hardswish, accept, unary<xnn::UnaryKind::kHardswish>},
-    {Op::gelu, refuse_gelu, unary<xnn::UnaryKind::kGelu>},
-    {Op::convert, accept, unary<xnn::UnaryKind::kConvert>},
+    {Op::add, accept, binary<BinaryKind::kAdd>},
+    {Op::sub, accept, binary<BinaryKind::kSubtract>},
+    {Op::mul, accept, binary<BinaryKind::kMultiply>},
+    {Op::div, accept, binary<BinaryKind::kDivide>},
+    {Op::minimum, accept, binary<BinaryKind::kMinimum>},
+    {Op::maximum, accept, binary<BinaryKind::kMaximum>},
+    {Op::prelu, accept, binary<BinaryKind::kPRelu>},
+    {Op::abs, accept, unary<UnaryKind::kAbs>},
+    {Op::neg, accept, unary<UnaryKind::kNegate>},
+    {Op::exp, accept, unary<UnaryKind::kExp>},
+    {Op::log, accept, unary<UnaryKind::kLog>},
+    {Op::sqrt, accept, unary<UnaryKind::kSquareRoot>},
+    {Op::rsqrt, accept, unary<UnaryKind::kReciprocalSquareRoot>},
+    {Op::sin, accept, unary<UnaryKind::kSin>},
+    {Op::cos, accept, unary<UnaryKind::kCos>},
+    {Op::tanh, accept, unary<UnaryKind::kTanh>},
+    {Op::sigmoid, accept, unary<UnaryKind::kSigmoid>},
+    {Op::floor, accept, unary<UnaryKind::kFloor>},
+    {Op::ceil, accept, unary<UnaryKind::kCeiling>},
+    {Op::square, accept, unary<UnaryKind::kSquare>},
+    {Op::hardswish, accept, unary<UnaryKind::kHardswish>},
+    {Op::gelu, refuse_gelu, unary<UnaryKind::kGelu>},
+    {Op::convert, accept, unary<UnaryKind::kConvert>},
     {Op::quantize, accept, quantize},
-    {Op::dequantize, accept, unary<xnn::UnaryKind::kConvert>},
+    {Op::dequantize, accept, unary<UnaryKind::kConvert>},
     {Op::elu, accept, elu},
     {Op::leaky_relu, accept, leaky_relu},
     {Op::clamp, accept, clamp},
@@ -467,7 +463,7 @@ constexpr Kernel kKernels[] = {
     {Op::max_pool, refuse_pool, max_pool},
     {Op::avg_pool, refuse_pool, avg_pool},
     {Op::reduce_mean, refuse_mean, mean},
-    {Op::softmax, refuse_softmax, unary<xnn::UnaryKind::kSoftmax>},
+    {Op::softmax, refuse_softmax, unary<UnaryKind::kSoftmax>},
     {Op::resize, refuse_resize, resize},
 };
 

@@ -1,12 +1,22 @@
 // XNNPACK's kernels: for each core op, when a node can become XNNPACK nodes, and which.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 
 #include "ir/graph.h"
 #include "targets/xnnpack/delegate_builder.h"
 
 namespace layline::xnnpack {
+
+/// XNNPACK's XNN_MAX_TENSOR_DIMS.
+constexpr size_t kMostAxes = 6;
+
+/// The windows for which XNNPACK has depthwise kernels, by how many places they have. A smaller
+/// window costs as much as the next. A larger one runs as a grouped convolution, of reals or
+/// integers.
+constexpr std::array<int64_t, 4> kDepthwisePlaces = {3, 4, 9, 25};
 
 struct Kernel {
   Op op;

@@ -116,7 +116,7 @@ class Partitioner {
       return;
     }
     Part part = with_border({true, std::move(nodes)});
-    if (part.inputs.size() + part.outputs.size() <= xnn::kMaxExternals) {
+    if (part.inputs.size() + part.outputs.size() <= kMaxExternals) {
       result.parts.push_back(std::move(part));
     } else if (members.size() == 1) {
       part.delegated = false;

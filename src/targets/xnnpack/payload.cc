@@ -10,7 +10,7 @@
 #include "schema/xnnpack_generated.h"
 #include "targets/xnnpack/payload_check.h"
 
-namespace layline::xnn {
+namespace layline::xnnpack {
 namespace {
 
 namespace fb = fb_xnnpack;
@@ -30,7 +30,7 @@ constexpr uint32_t kKeepDims = 0x40;
 class Serialiser {
  public:
   /// The index of a constant in the payload's table; one entry for each key.
-  uint32_t constant_index(const Constant& constant) {
+  uint32_t constant_index(const PayloadConstant& constant) {
     const auto [at, added] =
         constant_indices_.emplace(constant.key, static_cast<uint32_t>(constants_.size()));
     if (added) {
@@ -41,7 +41,7 @@ class Serialiser {
     return at->second;
   }
 
-  void value(const Value& value, uint32_t id, uint32_t external_id, uint32_t flags) {
+  void value(const PayloadValue& value, uint32_t id, uint32_t external_id, uint32_t flags) {
     const uint32_t constant = value.constant ? constant_index(*value.constant) : 0;
     const auto tensor =
         fb::CreateXNNTensorValue(fbb_, static_cast<fb::XNNDatatype>(value.datatype),
@@ -58,7 +58,7 @@ class Serialiser {
         fb::CreateXValue(fbb_, fb::XValueUnion::XNNQuantizedTensorValue, quantised.Union()));
   }
 
-  void node(const Node& node, uint32_t debug_handle) {
+  void node(const PayloadNode& node, uint32_t debug_handle) {
     const Made made = std::visit([this](const auto& n) { return make(n); }, node);
     Offset<fb::OutputMinMax> range;
     if (made.range) range = fb::CreateOutputMinMax(fbb_, made.range->min, made.range->max);
@@ -284,9 +284,9 @@ class Serialiser {
         fb::CreateXNNStaticConstantPad(fbb_, before, after, n.value, n.input, n.output).Union()};
   }
   Made make(const ResizeBilinear& n) {
-    const uint32_t flags = n.mode == ResizeMode::kAlignCorners ? kAlignCorners
-                           : n.mode == ResizeMode::kLegacy     ? kLegacyResize
-                                                               : 0;
+    const uint32_t flags = n.alignment == ResizeAlignment::kAlignCorners ? kAlignCorners
+                           : n.alignment == ResizeAlignment::kLegacy     ? kLegacyResize
+                                                                         : 0;
     return {fb::XNodeUnion::XNNStaticResizeBilinear2D,
             fb::CreateXNNStaticResizeBilinear2D(fbb_, n.size.height, n.size.width, n.input,
                                                 n.output, flags)
@@ -327,20 +327,20 @@ void pad_to(std::vector<std::byte>& out, size_t alignment) {
 
 }  // namespace
 
-ValueId Graph::define_input(Value value) {
+ValueId Payload::define_input(PayloadValue value) {
   LAYLINE_ASSERT(num_outputs_ == 0, "an input defined after an output");
   return define(std::move(value), Role::kInput, num_inputs_++);
 }
 
-ValueId Graph::define_output(Value value) {
+ValueId Payload::define_output(PayloadValue value) {
   return define(std::move(value), Role::kOutput, num_inputs_ + num_outputs_++);
 }
 
-ValueId Graph::define_value(Value value) {
+ValueId Payload::define_value(PayloadValue value) {
   return define(std::move(value), Role::kInternal, kNoValue);
 }
 
-ValueId Graph::define(Value value, Role role, uint32_t external_id) {
+ValueId Payload::define(PayloadValue value, Role role, uint32_t external_id) {
   check_value(value);
   LAYLINE_ASSERT(role == Role::kInternal || !value.constant, "an external value that is constant");
   const bool ready = role == Role::kInput || value.constant.has_value();
@@ -348,17 +348,17 @@ ValueId Graph::define(Value value, Role role, uint32_t external_id) {
   return static_cast<ValueId>(values_.size() - 1);
 }
 
-const Value& Graph::value(ValueId id) const {
+const PayloadValue& Payload::value(ValueId id) const {
   LAYLINE_ASSERT(id < values_.size(), "no value {} in the graph", id);
   return values_[id].value;
 }
 
-Graph::Entry& Graph::entry(ValueId id) {
+Payload::Entry& Payload::entry(ValueId id) {
   LAYLINE_ASSERT(id < values_.size(), "no value {} in the graph", id);
   return values_[id];
 }
 
-void Graph::add(Node node, uint32_t debug_handle) {
+void Payload::add(PayloadNode node, uint32_t debug_handle) {
   const Ports ports = ports_of(node);
   for (ValueId id : ports.inputs) {
     LAYLINE_ASSERT(entry(id).ready, "value {} is read before it is written", id);
@@ -376,7 +376,7 @@ void Graph::add(Node node, uint32_t debug_handle) {
   debug_handles_.push_back(debug_handle);
 }
 
-std::vector<std::byte> Graph::serialize() const {
+std::vector<std::byte> Payload::serialize() const {
   LAYLINE_ASSERT(num_inputs_ + num_outputs_ <= kMaxExternals,
                  "{} inputs and outputs; the runtime takes {}", num_inputs_ + num_outputs_,
                  kMaxExternals);
@@ -421,4 +421,4 @@ std::vector<std::byte> Graph::serialize() const {
   return out;
 }
 
-}  // namespace layline::xnn
+}  // namespace layline::xnnpack

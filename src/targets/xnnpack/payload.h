@@ -32,7 +32,7 @@
 #include <variant>
 #include <vector>
 
-namespace layline::xnn {
+namespace layline::xnnpack {
 
 /// Numbers of the serialised schema (they differ from those of XNNPACK's own header).
 enum class Datatype : int16_t {
@@ -60,7 +60,7 @@ inline constexpr size_t kMaxExternals = 4096;
 /// the payload after init, and only filters and biases have been packed by then. For the same
 /// reason a value that is a filter or bias of one node must not also be the plain operand of
 /// another: define it twice, with the same key.
-struct Constant {
+struct PayloadConstant {
   std::string key;
   uint64_t bytes = 0;
 };
@@ -71,23 +71,24 @@ struct PerTensor {
 };
 struct PerChannel {
   int32_t channel_dim = 0;
-  Constant scales;  ///< float32, one per channel; the zero point is 0, for 4 bits 8
+  PayloadConstant scales;  ///< float32, one per channel; the zero point is 0, for 4 bits 8
 };
 struct PerGroup {
   int32_t channel_dim = 0;
   int32_t group_size = 32;  ///< a multiple of 32
-  Constant scales;          ///< bfloat16, [channels, inputs / group_size]
+  PayloadConstant scales;   ///< bfloat16, [channels, inputs / group_size]
 };
 struct PerTokenDynamic {
   int32_t num_nonbatch_dims = 1;  ///< 1 for fully connected: per row; 3 for conv: per image
 };
-using Quantisation = std::variant<std::monostate, PerTensor, PerChannel, PerGroup, PerTokenDynamic>;
+using PayloadQuantisation =
+    std::variant<std::monostate, PerTensor, PerChannel, PerGroup, PerTokenDynamic>;
 
-struct Value {
+struct PayloadValue {
   Datatype datatype = Datatype::kFp32;
   std::vector<uint32_t> dims;
-  std::optional<Constant> constant;
-  Quantisation quantisation;
+  std::optional<PayloadConstant> constant;
+  PayloadQuantisation quantisation;
 };
 
 struct Range {
@@ -240,7 +241,7 @@ struct ConstantPad {
   std::vector<uint32_t> before, after;
   float value = 0.0f;
 };
-enum class ResizeMode {
+enum class ResizeAlignment {
   kHalfPixel,     ///< torch's align_corners=False
   kAlignCorners,  ///< torch's align_corners=True
   kLegacy,        ///< TensorFlow 1: source = target * scale
@@ -248,7 +249,7 @@ enum class ResizeMode {
 struct ResizeBilinear {
   ValueId input, output;
   Pair size;
-  ResizeMode mode = ResizeMode::kHalfPixel;
+  ResizeAlignment alignment = ResizeAlignment::kHalfPixel;
 };
 /// Two to five inputs.
 struct Concatenate {
@@ -257,34 +258,35 @@ struct Concatenate {
   uint32_t axis;
 };
 
-using Node = std::variant<Unary, Clamp, LeakyRelu, Elu, Binary, BatchMatMul, FullyConnected, Conv,
-                          DepthwiseConv, ConvTranspose, MaxPool, AvgPool, ArgMaxPool, GlobalAvgPool,
-                          Transpose, Reshape, Slice, ConstantPad, ResizeBilinear, Concatenate>;
+using PayloadNode =
+    std::variant<Unary, Clamp, LeakyRelu, Elu, Binary, BatchMatMul, FullyConnected, Conv,
+                 DepthwiseConv, ConvTranspose, MaxPool, AvgPool, ArgMaxPool, GlobalAvgPool,
+                 Transpose, Reshape, Slice, ConstantPad, ResizeBilinear, Concatenate>;
 
 /// The externals' ids are positions in the DelegateCall's arguments: all inputs, in the order of
 /// their definition, then all outputs. So define every input before the first output.
-class Graph {
+class Payload {
  public:
-  ValueId define_input(Value value);
-  ValueId define_output(Value value);
+  ValueId define_input(PayloadValue value);
+  ValueId define_output(PayloadValue value);
   /// An intermediate or constant value.
-  ValueId define_value(Value value);
+  ValueId define_value(PayloadValue value);
 
   /// Checks what the runtime checks when it loads the graph, so far as it can be known here.
   /// The handle names the node in the runtime's messages and in what reads traces.
-  void add(Node node, uint32_t debug_handle = 0);
+  void add(PayloadNode node, uint32_t debug_handle = 0);
 
-  const Value& value(ValueId id) const;
+  const PayloadValue& value(ValueId id) const;
   size_t num_inputs() const { return num_inputs_; }
   size_t num_outputs() const { return num_outputs_; }
-  const std::vector<Node>& nodes() const { return nodes_; }
+  const std::vector<PayloadNode>& nodes() const { return nodes_; }
 
   std::vector<std::byte> serialize() const;
 
  private:
   enum class Role : uint8_t { kInternal, kInput, kOutput };
   struct Entry {
-    Value value;
+    PayloadValue value;
     Role role;
     uint32_t external_id;
     bool ready;    ///< an input, a constant, or written by a node
@@ -292,14 +294,14 @@ class Graph {
     bool operand;  ///< used as anything else
   };
 
-  ValueId define(Value value, Role role, uint32_t external_id);
+  ValueId define(PayloadValue value, Role role, uint32_t external_id);
   Entry& entry(ValueId id);
 
   std::vector<Entry> values_;
-  std::vector<Node> nodes_;
+  std::vector<PayloadNode> nodes_;
   std::vector<uint32_t> debug_handles_;  ///< of the nodes
   uint32_t num_inputs_ = 0;
   uint32_t num_outputs_ = 0;
 };
 
-}  // namespace layline::xnn
+}  // namespace layline::xnnpack

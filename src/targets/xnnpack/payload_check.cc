@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace layline::xnn {
+namespace layline::xnnpack {
 namespace {
 
 constexpr size_t kMaxRank = 6;
@@ -46,7 +46,7 @@ void check_range(const std::optional<Range>& range) {
 
 class NodeCheck {
  public:
-  explicit NodeCheck(const Graph& graph) : graph_(graph) {}
+  explicit NodeCheck(const Payload& graph) : graph_(graph) {}
 
   void operator()(const Unary&) const {}
   void operator()(const LeakyRelu& n) const { finite(n.negative_slope); }
@@ -140,7 +140,7 @@ class NodeCheck {
   }
 
  private:
-  const Value& value(ValueId id) const { return graph_.value(id); }
+  const PayloadValue& value(ValueId id) const { return graph_.value(id); }
   size_t rank(ValueId id) const { return value(id).dims.size(); }
 
   static void finite(float number) {
@@ -161,7 +161,7 @@ class NodeCheck {
     LAYLINE_ASSERT(positive(kernel) && positive(stride), "pooling with a zero kernel or stride");
   }
 
-  const Graph& graph_;
+  const Payload& graph_;
 };
 
 /// The quantisation that a datatype needs, as an index into the variant.
@@ -171,28 +171,28 @@ size_t quantisation_of(Datatype datatype) {
     case Datatype::kFp16:
     case Datatype::kInt32:
     case Datatype::kBf16:
-      return Quantisation(std::monostate()).index();
+      return PayloadQuantisation(std::monostate()).index();
     case Datatype::kQInt8:
     case Datatype::kQUInt8:
     case Datatype::kQInt32:
-      return Quantisation(PerTensor()).index();
+      return PayloadQuantisation(PerTensor()).index();
     case Datatype::kQCInt8:
     case Datatype::kQCInt32:
     case Datatype::kQCInt4:
-      return Quantisation(PerChannel()).index();
+      return PayloadQuantisation(PerChannel()).index();
     case Datatype::kQDInt8:
-      return Quantisation(PerTokenDynamic()).index();
+      return PayloadQuantisation(PerTokenDynamic()).index();
     case Datatype::kQBInt4:
-      return Quantisation(PerGroup()).index();
+      return PayloadQuantisation(PerGroup()).index();
   }
   throw InternalError("unknown XNNPACK datatype");
 }
 
 }  // namespace
 
-Ports ports_of(const Node& node) { return std::visit(PortsOf{}, node); }
+Ports ports_of(const PayloadNode& node) { return std::visit(PortsOf{}, node); }
 
-void check_value(const Value& value) {
+void check_value(const PayloadValue& value) {
   LAYLINE_ASSERT(value.dims.size() <= kMaxRank, "a value of rank {}; XNNPACK takes {}",
                  value.dims.size(), kMaxRank);
   LAYLINE_ASSERT(value.quantisation.index() == quantisation_of(value.datatype),
@@ -202,6 +202,8 @@ void check_value(const Value& value) {
                  "a dynamically quantised constant");
 }
 
-void check_node(const Graph& graph, const Node& node) { std::visit(NodeCheck(graph), node); }
+void check_node(const Payload& graph, const PayloadNode& node) {
+  std::visit(NodeCheck(graph), node);
+}
 
-}  // namespace layline::xnn
+}  // namespace layline::xnnpack

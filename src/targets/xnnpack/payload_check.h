@@ -5,7 +5,7 @@
 
 #include "targets/xnnpack/payload.h"
 
-namespace layline::xnn {
+namespace layline::xnnpack {
 
 /// The values that a node uses. Absent biases are left out.
 struct Ports {
@@ -14,10 +14,10 @@ struct Ports {
   std::vector<ValueId> outputs;
 };
 
-Ports ports_of(const Node& node);
+Ports ports_of(const PayloadNode& node);
 
 /// Throw InternalError if the runtime would refuse the value or node.
-void check_value(const Value& value);
-void check_node(const Graph& graph, const Node& node);
+void check_value(const PayloadValue& value);
+void check_node(const Payload& graph, const PayloadNode& node);
 
-}  // namespace layline::xnn
+}  // namespace layline::xnnpack

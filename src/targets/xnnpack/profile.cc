@@ -4,12 +4,13 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iterator>
 
 #include "base/error.h"
+#include "base/json_writer.h"
 #include "base/mapped_file.h"
-#include "report/json_text.h"
 #include "targets/xnnpack/built_in_profiles.h"
 
 namespace layline::xnnpack {
@@ -99,17 +100,30 @@ std::string_view host_profile() {
       "`layline tune -o FILE` measures one, and `--profile FILE` uses it");
 }
 
-json::Text runs_json(const RunCosts& runs) {
-  return json::list_of(runs.points, [](const RunCosts::Point& point) {
-    return json::list({json::number(point.bytes), json::number(point.ps)});
+void write(JsonWriter& json, const RunCosts& runs) {
+  json.list_of(runs.points, [&](const RunCosts::Point& point) {
+    json.numbers(std::array{point.bytes, point.ps});
   });
 }
 
-json::Text transpose_json(const TransposeCosts& costs) {
-  return json::object({{"piece", json::number(costs.piece)},
-                       {"read_ps", json::number(costs.read_ps)},
-                       {"write_ps", json::number(costs.write_ps)},
-                       {"matrix_ps", json::number(costs.matrix_ps)}});
+void write(JsonWriter& json, const TransposeCosts& costs) {
+  json.object([&] {
+    json.key("piece").number(costs.piece);
+    json.key("read_ps").number(costs.read_ps);
+    json.key("write_ps").number(costs.write_ps);
+    json.key("matrix_ps").number(costs.matrix_ps);
+  });
+}
+
+void write(JsonWriter& json, const ProductCosts& costs) {
+  json.object([&] {
+    json.key("window").number(costs.window_fs);
+    json.key("pointwise").number(costs.pointwise_fs);
+    json.key("depthwise").number(costs.depthwise_fs);
+    json.key("grouped").number(costs.grouped_fs);
+    json.key("integer_depthwise9").number(costs.integer_depthwise9_fs);
+    json.key("integer_depthwise25").number(costs.integer_depthwise25_fs);
+  });
 }
 
 }  // namespace
@@ -144,28 +158,25 @@ Profile parse_profile(std::string_view json, std::string_view file) {
 
 std::string to_json(const Profile& profile) {
   const MoveCosts& moves = profile.moves;
-  return json::object({{"version", json::number(kVersion)},
-                       {"name", json::string(profile.name)},
-                       {"cpu", json::string(profile.cpu)},
-                       {"runtime", json::string(profile.runtime)},
-                       {"margin_ps", json::number(moves.margin_ps)},
-                       {"call_ps", json::number(moves.call_ps)},
-                       {"transpose", transpose_json(moves.transpose)},
-                       {"transpose_bytes", transpose_json(moves.transpose_bytes)},
-                       {"run_ps", json::object({{"permute", runs_json(moves.permute)},
-                                                {"slice", runs_json(moves.slice)},
-                                                {"concat", runs_json(moves.concat)}})},
-                       {"multiply_add_fs",
-                        json::object({{"window", json::number(profile.products.window_fs)},
-                                      {"pointwise", json::number(profile.products.pointwise_fs)},
-                                      {"depthwise", json::number(profile.products.depthwise_fs)},
-                                      {"grouped", json::number(profile.products.grouped_fs)},
-                                      {"integer_depthwise9",
-                                       json::number(profile.products.integer_depthwise9_fs)},
-                                      {"integer_depthwise25",
-                                       json::number(profile.products.integer_depthwise25_fs)}})},
-                       {"convert_fs", json::number(profile.products.convert_fs)}}) +
-         "\n";
+  return json_text([&](JsonWriter& json) {
+    json.object([&] {
+      json.key("version").number(kVersion);
+      json.key("name").string(profile.name);
+      json.key("cpu").string(profile.cpu);
+      json.key("runtime").string(profile.runtime);
+      json.key("margin_ps").number(moves.margin_ps);
+      json.key("call_ps").number(moves.call_ps);
+      write(json.key("transpose"), moves.transpose);
+      write(json.key("transpose_bytes"), moves.transpose_bytes);
+      json.key("run_ps").object([&] {
+        write(json.key("permute"), moves.permute);
+        write(json.key("slice"), moves.slice);
+        write(json.key("concat"), moves.concat);
+      });
+      write(json.key("multiply_add_fs"), profile.products);
+      json.key("convert_fs").number(profile.products.convert_fs);
+    });
+  });
 }
 
 const Profile& default_profile() {

@@ -2,9 +2,9 @@
 
 #include <string_view>
 
-#include "targets/xnnpack/program_file.h"
+#include "targets/xnnpack/payload_file.h"
 
-namespace layline {
+namespace layline::xnnpack {
 namespace {
 
 namespace et = executorch_flatbuffer;
@@ -19,7 +19,7 @@ bool is_transpose(std::string_view kernel) {
 
 class Counting {
  public:
-  explicit Counting(const ProgramFile& file) : file_(file) {}
+  explicit Counting(const pte::ProgramFile& file) : file_(file) {}
 
   ProgramFacts count() {
     const et::Program& program = file_.program();
@@ -42,7 +42,7 @@ class Counting {
         if (const auto* call = instruction->instr_args_as_KernelCall())
           count_kernel(file_.kernel(plan, *call));
         if (const auto* call = instruction->instr_args_as_DelegateCall())
-          count_delegate(file_.xnnpack_graph(plan, *call));
+          count_delegate(called_graph(file_, plan, *call));
       }
     }
   }
@@ -66,16 +66,16 @@ class Counting {
     }
   }
 
-  const ProgramFile& file_;
+  const pte::ProgramFile& file_;
   ProgramFacts facts_;
 };
 
 }  // namespace
 
 ProgramFacts read_facts(std::span<const std::byte> program, const std::string& name) {
-  ProgramFacts facts = Counting(ProgramFile(program, name)).count();
+  ProgramFacts facts = Counting(pte::ProgramFile(program, name)).count();
   facts.file_bytes = static_cast<int64_t>(program.size());
   return facts;
 }
 
-}  // namespace layline
+}  // namespace layline::xnnpack

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace layline {
+namespace layline::xnnpack {
 
 struct ProgramFacts {
   int64_t file_bytes = 0;
@@ -24,4 +24,4 @@ struct ProgramFacts {
 /// `name` stands for the program in messages. UserError if it is no intact program.
 ProgramFacts read_facts(std::span<const std::byte> program, const std::string& name);
 
-}  // namespace layline
+}  // namespace layline::xnnpack

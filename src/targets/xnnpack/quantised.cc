@@ -8,7 +8,7 @@
 #include "ir/evaluate.h"
 #include "ir/quantised_tensor.h"
 #include "targets/xnnpack/delegate_builder.h"
-#include "transforms/product_costs.h"
+#include "targets/xnnpack/kernels.h"
 
 namespace layline::xnnpack {
 namespace {
@@ -72,7 +72,7 @@ bool is_large_depthwise(const Node& node) {
   const Shape& weight = node.operand(1)->shape();  // [outputs, ..., inputs of a group]
   int64_t taps = 1;
   for (size_t axis = 1; axis + 1 < weight.size(); ++axis) taps *= weight[axis].value();
-  return weight.back().is_one() && taps > kMostDepthwisePlaces;
+  return weight.back().is_one() && taps > kDepthwisePlaces.back();
 }
 
 std::string refuse_contraction(const Node& node) {
@@ -165,21 +165,21 @@ std::string refuse_quantised(const Node& node) {
   }
 }
 
-xnn::Value describe(const TensorType& type) {
-  xnn::Value value{xnn::Datatype::kFp32, {}, {}, {}};
+PayloadValue describe(const TensorType& type) {
+  PayloadValue value{Datatype::kFp32, {}, {}, {}};
   for (const int64_t size : static_dims(type.shape))
     value.dims.push_back(static_cast<uint32_t>(size));
   if (!type.quantisation) {
     value.datatype = datatype(type.dtype);
     return value;
   }
-  value.datatype = type.dtype == DType::i8 ? xnn::Datatype::kQInt8 : xnn::Datatype::kQUInt8;
-  value.quantisation = xnn::PerTensor{type.quantisation->scale(), type.quantisation->zero_point()};
+  value.datatype = type.dtype == DType::i8 ? Datatype::kQInt8 : Datatype::kQUInt8;
+  value.quantisation = PerTensor{type.quantisation->scale(), type.quantisation->zero_point()};
   return value;
 }
 
-std::optional<xnn::Range> result_range(const Bounds& bounds, const TensorType& result) {
-  xnn::Range range{static_cast<float>(bounds.min), static_cast<float>(bounds.max)};
+std::optional<Range> result_range(const Bounds& bounds, const TensorType& result) {
+  Range range{static_cast<float>(bounds.min), static_cast<float>(bounds.max)};
   if (const QuantisationRef& quantisation = result.quantisation) {
     const auto [least, greatest] = integer_range(quantisation->dtype);
     if (quantisation->min > least)
@@ -187,7 +187,7 @@ std::optional<xnn::Range> result_range(const Bounds& bounds, const TensorType& r
     if (quantisation->max < greatest)
       range.max = std::min(range.max, quantisation->real(quantisation->max));
   }
-  if (range.min == xnn::Range{}.min && range.max == xnn::Range{}.max) return std::nullopt;
+  if (range.min == Range{}.min && range.max == Range{}.max) return std::nullopt;
   return range;
 }
 
@@ -228,11 +228,11 @@ Filter filter_of(const Value* weight) {
   const Quantisation& quantisation = *weight->type().quantisation;
   const Constant& data = *stored_constant(weight);
   const auto outputs = static_cast<size_t>(weight->shape()[0].value());
-  Filter filter{data, xnn::Datatype::kQCInt8, scales_of_outputs(quantisation, outputs),
+  Filter filter{data, Datatype::kQCInt8, scales_of_outputs(quantisation, outputs),
                 group_size(weight)};
   if (weight->shape().size() == 2 && has_four_bits(quantisation)) {
     filter.data = packed_four_bits(data);
-    filter.datatype = filter.group == 0 ? xnn::Datatype::kQCInt4 : xnn::Datatype::kQBInt4;
+    filter.datatype = filter.group == 0 ? Datatype::kQCInt4 : Datatype::kQBInt4;
   }
   return filter;
 }

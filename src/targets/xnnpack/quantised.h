@@ -15,15 +15,15 @@ namespace layline::xnnpack {
 std::string refuse_quantised(const Node& node);
 
 /// The datatype and quantisation of a value that is no filter and no bias.
-xnn::Value describe(const TensorType& type);
+PayloadValue describe(const TensorType& type);
 
 /// What the fused clamp and the range of the result's integers leave; nullopt if that is all.
-std::optional<xnn::Range> result_range(const Bounds& bounds, const TensorType& result);
+std::optional<Range> result_range(const Bounds& bounds, const TensorType& result);
 
 /// A filter as XNNPACK packs it.
 struct Filter {
   Constant data;
-  xnn::Datatype datatype;
+  Datatype datatype;
   std::vector<float> scales;  // for each output channel, or [channels, groups]
   int64_t group = 0;          // inputs that share a scale; 0: all of them
 };

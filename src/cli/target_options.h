@@ -1,0 +1,19 @@
+// --target, and the options that targets take, from the table of targets.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string_view>
+
+#include "compiler/compile.h"
+
+namespace layline {
+
+/// Adds them to a command; `about` is what its help says of each target. They are parsed into
+/// `options`, which must outlive the parsing.
+void add_target_options(CLI::App& command, std::string_view Target::*about,
+                        CompileOptions& options);
+
+/// The same of all targets, in one text: ".pte or .tosa".
+std::string of_all_targets(std::string_view Target::*what);
+
+}  // namespace layline
