@@ -1,24 +1,69 @@
 // The compiler, for programs that embed it:
 //
-//   const layline::CompiledModel model = layline::compile_model("model.pt2");
-//   model.save("model.pte");
+//   layline::compile_to_file("model.pt2", "model.pte");
+//
+//   const layline::CompiledModel model =
+//       layline::compile_model(layline::Model(bytes, "model"), {.explain = true});
+//   send(model.bytes());
 //   std::cout << model.explain();
 //
-// Link layline::layline. It needs no runtime; `layline/session.h` runs programs.
+// Link layline::layline. It needs no runtime; `layline/session.h` runs programs. docs/embedding.md
+// says what is stable, what may be called by several threads, and what to know about files.
 //
-// What the caller can put right is thrown as std::runtime_error, whose message is one line: what is
-// wrong, at which node of the model and which line of the user's own code, and what to do. A
-// std::logic_error is a bug of layline.
+// Errors are those of layline/error.h. Calls share nothing: any number of threads may compile at
+// once. No call installs a signal handler, prints, or changes the locale or the current folder.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "layline/error.h"
+#include "layline/version.h"
+
 namespace layline {
+
+/// What to compile: a `.pt2` file of torch.export, or a graph as text.
+class Model {
+ public:
+  /// A file, which is mapped while it is compiled. If another process cuts it short meanwhile, the
+  /// system sends SIGBUS to this one.
+  Model(std::string path) : name_(std::move(path)) {}    // NOLINT: a path is a model
+  Model(const char* path) : Model(std::string(path)) {}  // NOLINT
+  /// What such a file holds. The caller keeps the bytes until the call that takes this returns;
+  /// `name` stands for them in messages and in the report.
+  Model(std::span<const std::byte> bytes, std::string name)
+      : name_(std::move(name)), bytes_(bytes) {}
+
+  /// The path, or what was given as one.
+  const std::string& name() const { return name_; }
+  /// Nothing if the model is a file.
+  const std::optional<std::span<const std::byte>>& bytes() const { return bytes_; }
+
+ private:
+  std::string name_;
+  std::optional<std::span<const std::byte>> bytes_;
+};
+
+/// Where a program goes, piece by piece. A call uses it on the thread that made the call, and not
+/// after it has returned. What these functions throw comes out of the call; what was written until
+/// then is no program.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  /// Called once, before the first piece: how many bytes the pieces will be together.
+  virtual void expect(uint64_t /*bytes*/) {}
+  /// The next piece, which is there for this call only. A weight that needs no change is one piece,
+  /// in the memory of the model.
+  virtual void write(std::span<const std::byte> piece) = 0;
+};
 
 /// What `Options::target` may name.
 struct TargetInfo {
@@ -29,30 +74,39 @@ struct TargetInfo {
 /// The first is the default.
 std::vector<TargetInfo> targets();
 
-/// The options of `layline compile`, by the same names.
+/// The options of `layline compile`, by the same names, and what only embedders ask for. New ones
+/// are added at the end.
 struct Options {
   std::string target = "xnnpack";
-  std::string accelerator;  ///< the NPU that the program is for; empty for any
-  std::string profile;      ///< the name or file of a cost profile; empty for any device
-  std::vector<std::string> disable;
-  std::map<std::string, std::string> input_order;  ///< by the input's name: "nchw" or "nhwc"
-  std::map<std::string, std::string> output_order;
+  std::string accelerator = {};  ///< the NPU that the program is for; empty for any
+  std::string profile = {};      ///< the name or file of a cost profile; empty for any device
+  std::vector<std::string> disable = {};
+  std::map<std::string, std::string> input_order = {};  ///< by the input's name: "nchw" or "nhwc"
+  std::map<std::string, std::string> output_order = {};
   bool verify = false;
-  bool strip = false;  ///< keep no source lines of the model in the program
-  std::string name;    ///< what the report calls the model; its path if empty
+  bool strip = false;     ///< keep no source lines of the model in the program
+  std::string name = {};  ///< what the report calls the model; Model::name() if empty
+  /// Keep what CompiledModel tells besides the program: it takes time and memory.
+  bool explain = false;
+  /// Asked after each pass and before each piece of the program, on the thread that made the call:
+  /// if it returns true, the call throws Cancelled.
+  std::function<bool()> cancelled = {};
 };
 
-/// A program, and what there is to tell about how it came to be.
+/// A program, and what there is to tell about how it came to be. What was not kept throws an Error
+/// that says so. Any number of threads may use one that is not changed.
 class CompiledModel {
  public:
   CompiledModel(CompiledModel&&) noexcept;
   CompiledModel& operator=(CompiledModel&&) noexcept;
   ~CompiledModel();
 
-  /// What a file of the target's programs holds.
+  /// What a file of the target's programs holds. Kept by compile_model() without a sink.
   std::span<const std::byte> bytes() const;
-  /// The file appears whole or not at all.
+  /// The same as a file, which appears whole or not at all.
   void save(const std::string& path) const;
+
+  // Kept with Options::explain:
 
   /// As `--report FILE.json` writes it.
   std::string report_json() const;
@@ -64,13 +118,25 @@ class CompiledModel {
   std::string explain(const std::string& node) const;
 
  private:
-  friend CompiledModel compile_model(const std::string&, const Options&);
   struct Contents;
   explicit CompiledModel(std::unique_ptr<Contents> contents);
   std::unique_ptr<Contents> contents_;
+
+  friend CompiledModel compile_model(const Model&, const Options&);
+  friend CompiledModel compile_model(const Model&, Sink&, const Options&);
+  friend CompiledModel compile_to_file(const Model&, const std::string&, const Options&);
 };
 
-/// Compiles a `.pt2` file of torch.export, or a graph as text.
-CompiledModel compile_model(const std::string& path, const Options& options = {});
+/// Compiles a model into memory.
+CompiledModel compile_model(const Model& model, const Options& options = {});
+
+/// Compiles a model into a sink. A `.pte` program is never whole in memory: weights are changed on
+/// their way to the sink. A TOSA program is one piece, since its format is written back to front.
+CompiledModel compile_model(const Model& model, Sink& sink, const Options& options = {});
+
+/// Compiles a model into a file in the same way, as `layline compile` does: the file appears whole
+/// or not at all, and is written by a thread of its own that ends with the call.
+CompiledModel compile_to_file(const Model& model, const std::string& program,
+                              const Options& options = {});
 
 }  // namespace layline

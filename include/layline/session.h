@@ -3,7 +3,9 @@
 //   layline::Session session = layline::Session::from_file("model.pte");
 //   std::vector<layline::Array> outputs = session.run(inputs);
 //
-// Link layline::runtime. Errors are as in layline/layline.h.
+// Link layline::runtime. Errors are those of layline/error.h. What ExecuTorch shares in a process
+// is shared here, too: its kernels' threads, and its log, which layline keeps for its messages from
+// the first Session on. Where ExecuTorch itself gives up on a program, it ends the process.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +15,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "layline/error.h"
 
 namespace layline {
 
@@ -36,6 +40,12 @@ struct ArrayView {
   std::span<const std::byte> bytes;
 };
 
+/// Memory of the caller for an output.
+struct OutputBuffer {
+  std::span<std::byte> bytes;  ///< Port::bytes of them, or more
+  std::vector<int64_t> shape;  ///< set by run_into: the bytes in front are row-major over it
+};
+
 /// One input or output.
 struct Port {
   std::string name;            ///< the model's own, if layline compiled the program
@@ -43,10 +53,12 @@ struct Port {
   std::string dtype;           ///< of a tensor
   std::vector<int64_t> shape;  ///< of a tensor; upper bounds of sizes that are dynamic
   std::string description;     ///< "f32[1, 3, 224, 224]"
+  size_t bytes = 0;            ///< the most that it may have
 };
 
 /// Methods of a program, loaded and ready to run. Buffers that the model changes keep their value
-/// from one run to the next, and methods share them. One thread at a time.
+/// from one run to the next, and methods share them. One thread at a time may use a session;
+/// sessions of different threads run at the same time.
 class Session {
  public:
   static Session from_file(const std::string& path,
@@ -68,13 +80,19 @@ class Session {
   /// Shapes and dtypes that do not fit are an error.
   std::vector<Array> run(const std::vector<ArrayView>& inputs);
 
+  /// The same into memory of the caller, one buffer per output, in order. Nothing is allocated for
+  /// them. A buffer that is too small is an error before anything runs.
+  void run_into(const std::vector<ArrayView>& inputs, std::span<OutputBuffer> outputs);
+
  private:
+  void execute(const std::vector<ArrayView>& inputs);
+
   struct Contents;
   explicit Session(std::unique_ptr<Contents> contents);
   std::unique_ptr<Contents> contents_;
 };
 
-/// Kernels use `count` threads; 0 changes nothing. Call it before any Session exists.
+/// Kernels use `count` threads; 0 changes nothing. Call it while there is no Session.
 void set_thread_count(unsigned count);
 
 }  // namespace layline

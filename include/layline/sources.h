@@ -3,7 +3,7 @@
 //   const auto sources = layline::ProgramSources::read(bytes, "model.pte");
 //   for (uint32_t handle : sources.operators(instruction, names_in_the_trace)) ...
 //
-// Link layline::layline. Errors are as in layline/layline.h.
+// Link layline::layline. Errors are those of layline/error.h.
 #pragma once
 
 #include <cstddef>

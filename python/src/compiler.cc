@@ -7,7 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <stdexcept>
+#include <utility>
 
 namespace nb = nanobind;
 
@@ -20,15 +20,22 @@ layline::CompiledModel compile(const std::string& path, const std::string& targe
                                std::map<std::string, std::string> output_order, bool verify,
                                bool strip, const std::string& name) {
   const nb::gil_scoped_release released;
-  return layline::compile_model(
-      path, {target, accelerator, profile, std::move(disable), std::move(input_order),
-             std::move(output_order), verify, strip, name});
+  return layline::compile_model(path, {.target = target,
+                                       .accelerator = accelerator,
+                                       .profile = profile,
+                                       .disable = std::move(disable),
+                                       .input_order = std::move(input_order),
+                                       .output_order = std::move(output_order),
+                                       .verify = verify,
+                                       .strip = strip,
+                                       .name = name,
+                                       .explain = true});
 }
 
 }  // namespace
 
 NB_MODULE(_compiler, module) {
-  nb::exception<std::runtime_error>(module, "Error");
+  nb::exception<layline::Error>(module, "Error");
 
   nb::class_<layline::TargetInfo>(module, "TargetInfo")
       .def_ro("name", &layline::TargetInfo::name)

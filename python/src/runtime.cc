@@ -8,7 +8,6 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <stdexcept>
 
 namespace nb = nanobind;
 
@@ -37,8 +36,8 @@ std::string dtype_name(const nb::dlpack::dtype& dtype) {
     if (dtype.code == static_cast<uint8_t>(type.code) && dtype.bits == type.bits &&
         dtype.lanes == 1)
       return type.name;
-  throw std::runtime_error("an array of " + std::to_string(dtype.bits) +
-                           " bits an element has a dtype that no program takes");
+  throw layline::Error("an array of " + std::to_string(dtype.bits) +
+                       " bits an element has a dtype that no program takes");
 }
 
 bool is_row_major(const Given& given) {
@@ -178,7 +177,7 @@ NB_MODULE(_runtime, module) {
   nb::register_exception_translator([](const std::exception_ptr& caught, void*) {
     try {
       std::rethrow_exception(caught);
-    } catch (const std::runtime_error& e) {
+    } catch (const layline::Error& e) {
       PyErr_SetString(error.ptr(), e.what());
     }
   });

@@ -1,27 +1,28 @@
 // The two ways layline can fail. A UserError is caused by what the user gave us and ends in
 // exit code 1 with its message as the only line; an InternalError is a bug of ours (exit code 2).
+// Embedders catch their bases (layline/error.h); these two add how messages are made.
 #pragma once
 
 #include <fmt/format.h>
 
-#include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "layline/error.h"
+
 namespace layline {
 
-class UserError : public std::runtime_error {
+class UserError : public Error {
  public:
-  explicit UserError(const std::string& message) : std::runtime_error(message) {}
+  explicit UserError(const std::string& message) : Error(message) {}
   template <typename First, typename... Rest>
   explicit UserError(fmt::format_string<First, Rest...> format, First&& first, Rest&&... rest)
-      : std::runtime_error(
-            fmt::format(format, std::forward<First>(first), std::forward<Rest>(rest)...)) {}
+      : Error(fmt::format(format, std::forward<First>(first), std::forward<Rest>(rest)...)) {}
 };
 
-class InternalError : public std::logic_error {
+class InternalError : public BugError {
  public:
-  explicit InternalError(const std::string& message) : std::logic_error(message) {}
+  using BugError::BugError;
 };
 
 }  // namespace layline

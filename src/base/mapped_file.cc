@@ -44,10 +44,18 @@ std::shared_ptr<const MappedFile> MappedFile::open_ahead(const std::string& path
   constexpr size_t kLeast = size_t{1} << 20;  // worth a thread
   const std::shared_ptr<MappedFile> file = map(path);
   try {
-    if (file->size_ >= kLeast) file->ahead_ = std::jthread(map_pages, file->data_, file->size_);
+    if (file->bytes_.size() >= kLeast)
+      file->ahead_ =
+          std::jthread(map_pages, static_cast<std::byte*>(file->mapping_), file->bytes_.size());
   } catch (const std::system_error&) {  // no more threads are allowed
   }
   return file;
+}
+
+std::shared_ptr<const MappedFile> MappedFile::of_memory(std::span<const std::byte> bytes,
+                                                        std::string name) {
+  if (bytes.empty()) throw UserError("'{}' is empty", name);
+  return std::shared_ptr<MappedFile>(new MappedFile(std::move(name), bytes, nullptr));
 }
 
 std::shared_ptr<MappedFile> MappedFile::map(const std::string& path) {
@@ -65,15 +73,16 @@ std::shared_ptr<MappedFile> MappedFile::map(const std::string& path) {
   if (data == MAP_FAILED) throw UserError("cannot map '{}': {}", path, std::strerror(errno));
   // Only advice: start reading ahead, since nearly every byte is used once.
   ::madvise(data, size, MADV_WILLNEED);
-  return std::shared_ptr<MappedFile>(new MappedFile(path, static_cast<std::byte*>(data), size));
+  const std::span bytes(static_cast<const std::byte*>(data), size);
+  return std::shared_ptr<MappedFile>(new MappedFile(path, bytes, data));
 }
 
-MappedFile::MappedFile(std::string path, std::byte* data, size_t size)
-    : path_(std::move(path)), data_(data), size_(size) {}
+MappedFile::MappedFile(std::string path, std::span<const std::byte> bytes, void* mapping)
+    : path_(std::move(path)), bytes_(bytes), mapping_(mapping) {}
 
 MappedFile::~MappedFile() {
   ahead_ = {};  // has ended
-  ::munmap(data_, size_);
+  if (mapping_ != nullptr) ::munmap(mapping_, bytes_.size());
 }
 
 }  // namespace layline

@@ -1,5 +1,5 @@
-// A file mapped read-only into memory. Weights are used where they lie in the mapping, so whoever
-// hands out spans of it also keeps the shared_ptr.
+// A file in memory, read-only: mapped, or read by somebody else. Weights are used where they lie,
+// so whoever hands out spans of it also keeps the shared_ptr.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,25 @@ class MappedFile {
   /// The same for a file of which nearly every byte will be read: another thread maps its pages
   /// meanwhile, which takes a tenth of the time of compiling a model whose weights are large.
   static std::shared_ptr<const MappedFile> open_ahead(const std::string& path);
+  /// A file that the caller has read, and keeps for as long as anybody has what is returned; `name`
+  /// stands for it in messages. UserError if it is empty.
+  static std::shared_ptr<const MappedFile> of_memory(std::span<const std::byte> bytes,
+                                                     std::string name);
 
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
 
-  std::span<const std::byte> bytes() const { return {data_, size_}; }
+  std::span<const std::byte> bytes() const { return bytes_; }
   const std::string& path() const { return path_; }
 
  private:
-  MappedFile(std::string path, std::byte* data, size_t size);
+  MappedFile(std::string path, std::span<const std::byte> bytes, void* mapping);
   static std::shared_ptr<MappedFile> map(const std::string& path);
 
   std::string path_;
-  std::byte* data_;
-  size_t size_;
+  std::span<const std::byte> bytes_;
+  void* mapping_;  // null for memory that is not ours
   std::jthread ahead_;
 };
 

@@ -11,10 +11,10 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/file_sink.h"
 #include "base/output_file.h"
 #include "cli/color.h"
 #include "cli/command.h"
-#include "cli/file_sink.h"
 #include "cli/progress.h"
 #include "cli/target_options.h"
 #include "report/html.h"

@@ -17,6 +17,7 @@
 #include "cli/color.h"
 #include "cli/command.h"
 #include "cli/reproducer.h"
+#include "layline/version.h"
 
 namespace layline {
 namespace {

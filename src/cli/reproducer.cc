@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/output_file.h"
+#include "layline/version.h"
 
 namespace layline {
 namespace {

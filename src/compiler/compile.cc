@@ -15,6 +15,7 @@
 #include "compiler/explain.h"
 #include "frontend/pt2/import.h"
 #include "ir/text.h"
+#include "layline/version.h"
 #include "pte/writer.h"
 
 namespace layline {
@@ -35,8 +36,8 @@ bool moves_data(const Node& node) {
   return node.is(Op::relayout) && !node.attrs<RelayoutAttrs>().relayout.is_view();
 }
 
-LoadedModel import_model(const std::string& path) {
-  const auto file = MappedFile::open_ahead(path);
+LoadedModel import_model(const std::shared_ptr<const MappedFile>& file) {
+  const std::string& path = file->path();
   const std::string_view bytes(reinterpret_cast<const char*>(file->bytes().data()),
                                file->bytes().size());
   LoadedModel model;
@@ -99,6 +100,17 @@ void add_passes(Compiled& compiled, const std::string& method, PipelineReport& p
                                         price_of(certificate.written)});
 }
 
+LoadedModel load(const std::shared_ptr<const MappedFile>& file, const CompileOptions& options) {
+  LoadedModel model = import_model(file);
+  for (Graph& graph : model.methods) {
+    name_boundary(graph);
+    find_target(options.target).check(graph);
+  }
+  order_boundary(model.methods, options.input_orders, options.output_orders);
+  pin_shared_states(model.methods);
+  return model;
+}
+
 /// What the page shows besides the report and the graphs as imported.
 void add_pictures(const std::vector<Graph>& graphs, const Target& target,
                   const CompileOptions& options, Compiled& compiled) {
@@ -128,14 +140,7 @@ std::vector<std::string> stages() {
 }
 
 LoadedModel load_model(const std::string& path, const CompileOptions& options) {
-  LoadedModel model = import_model(path);
-  for (Graph& graph : model.methods) {
-    name_boundary(graph);
-    find_target(options.target).check(graph);
-  }
-  order_boundary(model.methods, options.input_orders, options.output_orders);
-  pin_shared_states(model.methods);
-  return model;
+  return load(MappedFile::open_ahead(path), options);
 }
 
 TargetOptions target_options(const CompileOptions& options) {
@@ -153,19 +158,27 @@ PipelineOptions pipeline_options(const CompileOptions& options) {
   pipeline.validate = options.verify;
   pipeline.explain = options.explain || options.draw;
   if (options.emit && options.emit != kImportStage) pipeline.stop_after = options.emit;
+  if (options.cancelled)
+    pipeline.on_pass = [cancelled = options.cancelled](const Pass&, const Graph&) {
+      if (cancelled()) throw Cancelled();
+    };
   return pipeline;
 }
 
 Compiled compile(const std::string& model, const CompileOptions& options) {
+  return compile(MappedFile::open_ahead(model), options);
+}
+
+Compiled compile(const std::shared_ptr<const MappedFile>& model, const CompileOptions& options) {
   const Clock::time_point start = Clock::now();
   const Target& target = find_target(options.target);
   Compiled compiled;
   compiled.report.version = LAYLINE_VERSION;
-  compiled.report.model = model;
+  compiled.report.model = model->path();
   compiled.report.target = options.target;
 
   Permutes& permutes = compiled.report.permutes;
-  LoadedModel loaded = load_model(model, options);
+  LoadedModel loaded = load(model, options);
   permutes.source = loaded.permutes;
   std::vector<Graph>& graphs = loaded.methods;
   for (const Graph& graph : graphs)

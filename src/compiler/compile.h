@@ -14,6 +14,8 @@
 
 namespace layline {
 
+class MappedFile;
+
 /// A memory order asked for at the boundary: `--input-order x=nhwc`.
 struct BoundaryOrder {
   std::string name;
@@ -32,6 +34,8 @@ struct CompileOptions {
   bool draw = false;     // keep pictures of the graphs; with them comes what `explain` keeps
   /// Stop after this stage and give its IR in Compiled::text.
   std::optional<std::string> emit;
+  /// Asked after each pass; where it returns true, Cancelled is thrown.
+  std::function<bool()> cancelled;
 };
 
 struct Compiled {
@@ -58,8 +62,9 @@ LoadedModel load_model(const std::string& path, const CompileOptions& options);
 TargetOptions target_options(const CompileOptions& options);
 PipelineOptions pipeline_options(const CompileOptions& options);
 
-/// Reads a .pt2 archive or a graph in text form and compiles it. Throws UserError.
+/// Reads a .pt2 archive or a graph in text form and compiles it. Throws UserError, and Cancelled.
 Compiled compile(const std::string& model, const CompileOptions& options);
+Compiled compile(const std::shared_ptr<const MappedFile>& model, const CompileOptions& options);
 
 /// What CompileOptions::disabled_passes may name: each pass, and "delegate", without which
 /// everything runs on the runtime's own kernels.

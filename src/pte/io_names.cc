@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "layline/version.h"
 
 namespace layline::pte {
 namespace {

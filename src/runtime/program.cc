@@ -65,10 +65,9 @@ uint64_t count_bytes(const IoInfo& io, const std::vector<int64_t>& shape) {
 }
 
 template <typename T>
-HostTensor scalar_tensor(DType dtype, T value) {
-  HostTensor tensor{dtype, {}, std::vector<std::byte>(sizeof value)};
-  std::memcpy(tensor.bytes.data(), &value, sizeof value);
-  return tensor;
+void put(T value, std::span<std::byte> bytes) {
+  LAYLINE_ASSERT(bytes.size() == sizeof value, "a number in {} bytes", bytes.size());
+  std::memcpy(bytes.data(), &value, sizeof value);
 }
 
 /// An input on its way into the runtime: the bytes in the program's dim order, and the metadata
@@ -122,6 +121,8 @@ StagedInput stage(const IoInfo& io, const TensorView& given) {
 
 }  // namespace
 
+uint64_t most_bytes(const IoInfo& io) { return count_bytes(io, io.shape); }
+
 std::string describe(const IoInfo& io) {
   switch (io.kind) {
     case IoKind::tensor: {
@@ -157,7 +158,7 @@ class LoadedProgram::Impl {
         source_(source),
         timer_(timer),
         loader_(bytes.data(), bytes.size()) {
-    LAYLINE_ASSERT(!methods.empty(), "no method to load");
+    if (methods.empty()) throw UserError("{}: no method to load is given", name_);
     capture_runtime_log();
     const ThreadScope threads;
     load_program(bytes);
@@ -235,12 +236,26 @@ class LoadedProgram::Impl {
   }
 
   std::vector<HostTensor> get_outputs() const {
-    std::vector<HostTensor> results;
-    results.reserve(current_->outputs.size());
-    for (size_t i = 0; i < current_->outputs.size(); ++i) {
-      results.push_back(read_output(current_->outputs[i], current_->method->get_output(i)));
+    std::vector<HostTensor> results(current_->outputs.size());
+    for (size_t i = 0; i < results.size(); ++i) {
+      const IoInfo& io = current_->outputs[i];
+      const et::EValue& value = current_->method->get_output(i);
+      HostTensor& result = results[i];
+      result.dtype = io.dtype;
+      set_shape(io, value, result.shape);
+      result.bytes.resize(count_bytes(io, result.shape));
+      read_output(io, value, result.shape, result.bytes);
     }
     return results;
+  }
+
+  void get_output(size_t index, std::span<std::byte> bytes, std::vector<int64_t>& shape) const {
+    const IoInfo& io = current_->outputs[index];
+    const et::EValue& value = current_->method->get_output(index);
+    set_shape(io, value, shape);
+    const uint64_t size = count_bytes(io, shape);
+    LAYLINE_ASSERT(size <= bytes.size(), "{} bytes for an output of {}", bytes.size(), size);
+    read_output(io, value, shape, bytes.first(size));
   }
 
   HostTensor get_input(size_t index) const {
@@ -417,18 +432,25 @@ class LoadedProgram::Impl {
       io.dynamic = tensor.shape_dynamism() != executorch::aten::TensorShapeDynamism::STATIC;
     } else if (value.isInt()) {
       io.kind = IoKind::integer;
+      io.dtype = DType::i64;
       io.fixed_value = fmt::format("{}", value.toInt());
     } else if (value.isDouble()) {
       io.kind = IoKind::real;
+      io.dtype = DType::f64;
       io.fixed_value = fmt::format("{}", value.toDouble());
     } else if (value.isBool()) {
       io.kind = IoKind::boolean;
+      io.dtype = DType::boolean;
       io.fixed_value = fmt::format("{}", value.toBool());
     } else if (value.isString()) {
       io.kind = IoKind::string;
+      io.dtype = DType::u8;
+      io.shape = {0};
       io.fixed_value = std::string(value.toString().data(), value.toString().size());
     } else if (value.isNone()) {
       io.kind = IoKind::none;
+      io.dtype = DType::u8;
+      io.shape = {0};
     } else {
       fail(fmt::format("{}: `{}` is neither a tensor nor a number", name_, io.name));
     }
@@ -448,21 +470,26 @@ class LoadedProgram::Impl {
     current_->outputs_have_memory = true;
   }
 
-  HostTensor read_output(const IoInfo& io, const et::EValue& value) const {
-    if (value.isInt()) return scalar_tensor(DType::i64, value.toInt());
-    if (value.isDouble()) return scalar_tensor(DType::f64, value.toDouble());
-    if (value.isBool()) return scalar_tensor(DType::boolean, value.toBool());
-    if (!value.isTensor()) return HostTensor{DType::u8, {0}, {}};
+  /// The shape that an output has now.
+  static void set_shape(const IoInfo& io, const et::EValue& value, std::vector<int64_t>& shape) {
+    if (value.isTensor())
+      shape.assign(value.toTensor().sizes().begin(), value.toTensor().sizes().end());
+    else
+      shape = io.shape;
+  }
+
+  void read_output(const IoInfo& io, const et::EValue& value, std::span<const int64_t> shape,
+                   std::span<std::byte> bytes) const {
+    if (value.isInt()) return put(value.toInt(), bytes);
+    if (value.isDouble()) return put(value.toDouble(), bytes);
+    if (value.isBool()) return put(value.toBool(), bytes);
+    if (!value.isTensor() || bytes.empty()) return;
     const auto& tensor = value.toTensor();
-    HostTensor result{io.dtype, {tensor.sizes().begin(), tensor.sizes().end()}, {}};
-    result.bytes.resize(count_bytes(io, result.shape));
-    if (result.bytes.empty()) return result;
     const auto* data = static_cast<const std::byte*>(tensor.const_data_ptr());
     if (data == nullptr) fail(fmt::format("{}: output `{}` was not computed", name_, io.name));
-    from_dim_order({data, result.bytes.size()}, result.shape,
+    from_dim_order({data, bytes.size()}, shape,
                    {tensor.dim_order().begin(), tensor.dim_order().end()}, byte_size(io.dtype),
-                   result.bytes);
-    return result;
+                   bytes);
   }
 
   // In the order of their dependence: the method goes first, the program's bytes last.
@@ -529,6 +556,10 @@ std::vector<std::vector<int64_t>> LoadedProgram::complete_shapes(
 
 void LoadedProgram::execute() { impl_->execute(); }
 std::vector<HostTensor> LoadedProgram::get_outputs() const { return impl_->get_outputs(); }
+void LoadedProgram::get_output(size_t index, std::span<std::byte> bytes,
+                               std::vector<int64_t>& shape) const {
+  impl_->get_output(index, bytes, shape);
+}
 
 std::vector<HostTensor> LoadedProgram::run(const std::vector<HostTensor>& inputs) {
   set_inputs(inputs);

@@ -27,9 +27,11 @@ struct IoInfo {
   std::string name;
   IoKind kind = IoKind::tensor;
 
-  // Of a tensor:
+  // As a HostTensor: a number or bool is one of rank 0, anything else that is no tensor is empty.
   DType dtype = DType::f32;
   std::vector<int64_t> shape;  ///< logical; upper bounds if `dynamic`
+
+  // Of a tensor:
   std::vector<uint8_t> dim_order;
   bool dynamic = false;
   std::string symbolic;  ///< of a dynamic input, what is known of its sizes; may be empty
@@ -41,6 +43,9 @@ struct IoInfo {
 /// `f32[1, 3, 224, 224]`, or `integer 3`; an upper bound is written `<=16`, and with the names of
 /// sizes `f32[s1,3], s1 from 1 to 8`.
 std::string describe(const IoInfo& io);
+
+/// How many bytes the value has as a HostTensor; of a dynamic one, how many it may have.
+uint64_t most_bytes(const IoInfo& io);
 
 /// Methods of a program, all of which are loaded before any runs: loading sets states to their
 /// first values. They share one memory, so a state that several have is one.
@@ -89,6 +94,9 @@ class LoadedProgram {
   void set_input_views(const std::vector<TensorView>& inputs);
   void execute();
   std::vector<HostTensor> get_outputs() const;
+  /// One output, into memory of the caller: its bytes, row-major, go to the front of `bytes`, which
+  /// has at least most_bytes(outputs()[index]), and its shape to `shape`.
+  void get_output(size_t index, std::span<std::byte> bytes, std::vector<int64_t>& shape) const;
   /// What the memory of an input holds: what was given, unless the program changes it.
   HostTensor get_input(size_t index) const;
 

@@ -15,6 +15,7 @@ Port describe_port(const IoInfo& io) {
   port.name = io.name;
   port.is_tensor = io.kind == IoKind::tensor;
   port.description = describe(io);
+  port.bytes = most_bytes(io);
   if (!port.is_tensor) return port;
   port.dtype = name(io.dtype);
   port.shape = io.shape;
@@ -75,7 +76,7 @@ void Session::use(const std::string& method) { contents_->use(method); }
 const std::vector<Port>& Session::inputs() const { return contents_->current->inputs; }
 const std::vector<Port>& Session::outputs() const { return contents_->current->outputs; }
 
-std::vector<Array> Session::run(const std::vector<ArrayView>& inputs) {
+void Session::execute(const std::vector<ArrayView>& inputs) {
   const std::vector<Port>& ports = contents_->current->inputs;
   if (inputs.size() != ports.size())
     throw UserError("the program has {} inputs, {} are given", ports.size(), inputs.size());
@@ -88,11 +89,29 @@ std::vector<Array> Session::run(const std::vector<ArrayView>& inputs) {
   }
   contents_->program.set_input_views(tensors);
   contents_->program.execute();
+}
+
+std::vector<Array> Session::run(const std::vector<ArrayView>& inputs) {
+  execute(inputs);
   std::vector<Array> outputs;
   for (HostTensor& tensor : contents_->program.get_outputs())
     outputs.push_back(
         {std::string(name(tensor.dtype)), std::move(tensor.shape), std::move(tensor.bytes)});
   return outputs;
+}
+
+void Session::run_into(const std::vector<ArrayView>& inputs, std::span<OutputBuffer> outputs) {
+  const std::vector<Port>& ports = contents_->current->outputs;
+  if (outputs.size() != ports.size())
+    throw UserError("the program has {} outputs, {} buffers are given", ports.size(),
+                    outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i].bytes.size() < ports[i].bytes)
+      throw UserError("output `{}` may have {} bytes, its buffer has {}", ports[i].name,
+                      ports[i].bytes, outputs[i].bytes.size());
+  execute(inputs);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    contents_->program.get_output(i, outputs[i].bytes, outputs[i].shape);
 }
 
 void set_thread_count(unsigned count) { set_threads(count); }

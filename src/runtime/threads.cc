@@ -34,7 +34,7 @@ void set_threads(unsigned count) {
   if (count > kMaxThreads) {
     throw UserError("{} threads asked for; at most {} are possible", count, kMaxThreads);
   }
-  LAYLINE_ASSERT(pool_uses == 0, "set_threads while a program is loaded");
+  if (pool_uses != 0) throw UserError("the number of threads is set while no program is loaded");
   if (count == 0) return;
   capture_runtime_log();
   single_thread = count == 1;

@@ -1,9 +1,11 @@
-"""Compiles the files that docs/adding-a-*.md show whole: they must fit the sources as they are.
+"""Compiles the files that docs/adding-a-*.md and docs/embedding.md show whole: they must fit the sources
+as they are.
 
     examples_check.py COMPILER GENERATED
 
-A block of C++ with the project's namespace in it is a file, by the last name of one in the text before.
-Other blocks are lines to add to a file, and are not compiled.
+A block of C++ with the project's namespace in it is a file, by the last name of one in the text before; a
+block that includes the public headers is a program of an embedder. Other blocks are lines to add to a
+file, and are not compiled.
 """
 
 import re
@@ -21,13 +23,15 @@ def files(page: Path):
         if "namespace layline" in block[1]:
             names = re.findall(r"`src/([\w/]+\.(?:cc|h))`", text[: block.start()])
             yield names[-1], block[1]
+        elif "#include <layline/" in block[1]:
+            yield f"{page.stem}/{block.start()}.cc", block[1]
 
 
 def main() -> int:
     compiler, generated = sys.argv[1:]
     compiled = 0
     with tempfile.TemporaryDirectory() as scratch:
-        for page in sorted((ROOT / "docs").glob("adding-*.md")):
+        for page in [*sorted((ROOT / "docs").glob("adding-*.md")), ROOT / "docs" / "embedding.md"]:
             for name, code in files(page):
                 path = Path(scratch) / name
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,7 +43,7 @@ def main() -> int:
                 return 1
             compiled += 1
             print(f"{path.relative_to(scratch)} compiles")
-    return compiled < 2
+    return compiled < 3
 
 
 sys.exit(main())

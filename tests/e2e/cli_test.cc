@@ -17,6 +17,7 @@
 #include "base/npy.h"
 #include "compiler/compile.h"
 #include "fixture.h"
+#include "layline/version.h"
 #include "transforms/pipeline.h"
 
 namespace layline {

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "fixture.h"
+#include "layline/version.h"
 
 namespace layline {
 namespace {

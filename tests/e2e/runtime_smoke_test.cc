@@ -338,7 +338,7 @@ TEST(Bench, MeasuresSeveralPrograms) {
 
 TEST(Threads, CannotChangeUnderALoadedProgram) {
   const LoadedProgram loaded = load(add_program(desc({1})));
-  EXPECT_THROW(set_threads(2), InternalError);
+  EXPECT_THROW(set_threads(2), UserError);
   EXPECT_THROW(set_threads(100000), UserError);
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "layline/version.h"
 
 namespace layline::pte {
 namespace {
