@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ir/graph.h"
-#include "layout/candidates.h"
+#include "layout/placement_problem.h"
 #include "transforms/product_costs.h"
 
 namespace layline {
