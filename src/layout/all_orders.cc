@@ -27,7 +27,7 @@ class Enumeration {
       if (!port || !add_orders_of(*port, true)) return std::nullopt;
       return std::move(found_);
     }
-    // The first operand has some of the variables, the result the rest.
+    // The first operand that is not constant has some of the variables, the result has the rest.
     int first = 0;
     while (first < node_.operand_count() && stored_constant(node_.operand(first)) != nullptr)
       ++first;
@@ -48,7 +48,7 @@ class Enumeration {
 
   /// The variables of a port, outermost first, and its lengths along them.
   struct PortVariables {
-    Few<int> variable;
+    Few<VariableId> variable;
     Dims length;
   };
   PortVariables variables_of(int port) const {
@@ -57,16 +57,16 @@ class Enumeration {
     for (size_t dim = 0; dim < binding.size(); ++dim) {
       if (binding[dim].broadcast) continue;
       const bool one = binding[dim].variables.size() == 1;
-      for (int variable : binding[dim].variables) {
+      for (VariableId variable : binding[dim].variables) {
         result.variable.push_back(variable);
         result.length.push_back(one ? port_shape(node_, port)[dim]
-                                    : signature_.variables[static_cast<size_t>(variable)].size);
+                                    : signature_.variables[variable].size);
       }
     }
     return result;
   }
 
-  static Dim length(const PortVariables& port, int variable) {
+  static Dim length(const PortVariables& port, VariableId variable) {
     for (size_t i = 0; i < port.variable.size(); ++i)
       if (port.variable[i] == variable) return port.length[i];
     return 1;
@@ -82,14 +82,16 @@ class Enumeration {
     return true;
   }
 
-  /// A port that has every loop that any has, in full length, so that its movement is the order of
-  /// all.
+  /// A port that has every loop that any port has, in full length. Its movement gives the order of
+  /// all loops.
   std::optional<int> whole_port() const {
-    std::vector<PortVariables> ports = {variables_of(kResultPort)};
-    for (int port = 0; port < node_.operand_count(); ++port) ports.push_back(variables_of(port));
+    std::vector<PortVariables> ports;
+    for (int port = kResultPort; port < node_.operand_count(); ++port)
+      ports.push_back(variables_of(port));
+    auto next = ports.begin();
     for (int port = kResultPort; port < node_.operand_count(); ++port) {
+      const PortVariables& own = *next++;
       if (port != kResultPort && stored_constant(node_.operand(port)) != nullptr) continue;
-      const PortVariables& own = ports[static_cast<size_t>(port + 1)];
       if (std::ranges::all_of(ports, [&](const auto& other) { return covers(own, other); }))
         return port;
     }
@@ -104,8 +106,8 @@ class Enumeration {
     return true;
   }
 
-  /// Every sequence of the digits of a port; its movement says all about the order if it is
-  /// `whole`.
+  /// Adds the orders for every sequence of the digits of a port. If the port is `whole`, its
+  /// movement says all about an order.
   bool add_orders_of(int port, bool whole) {
     const Dims& size = digits(port);
     if (size.size() > limits_.digits) return false;
@@ -126,8 +128,8 @@ class Enumeration {
     return true;
   }
 
-  /// Like `order`, with the digits of those variables of the result that port `first` lacks in
-  /// every sequence among their places.
+  /// Adds the orders that are like `order`, but have some digits of the result in every sequence
+  /// among their places: the digits of variables that port `first` lacks.
   bool add_orders_from(const LoopOrder& order, int first) {
     const Dims& size = digits(kResultPort);
     const PortVariables result = variables_of(kResultPort), others = variables_of(first);
@@ -144,7 +146,7 @@ class Enumeration {
         if ((*moved)[digit].right == factor) sequence.push_back(static_cast<int>(digit));
     DigitList mine;
     for (int digit : sequence)
-      if (own[static_cast<size_t>(digit)]) mine.push_back(digit);
+      if (own[static_cast<size_t>(digit)]) mine.push_back(static_cast<Digit>(digit));
     if (mine.size() < 2) return true;
     if (mine.size() > limits_.digits) return false;
     std::ranges::sort(mine);
@@ -152,7 +154,7 @@ class Enumeration {
       Permutation next = sequence;
       auto digit = mine.begin();
       for (int& place : next)
-        if (own[static_cast<size_t>(place)]) place = *digit++;
+        if (own[static_cast<size_t>(place)]) place = static_cast<int>(*digit++);
       const auto relayout =
           Relayout::from_factors(port_shape(node_, kResultPort), size, next, order.result.target());
       for (const LoopOrder& joint : crossings_.cross_from(node_, order, kResultPort, relayout))

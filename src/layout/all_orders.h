@@ -1,4 +1,4 @@
-// Every loop order of an op over given digits: what the certificate of a placement speaks of.
+// Every loop order of an op over given digits. The certificate of a placement speaks of these.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,10 @@ namespace layline {
 /// The digits of each port, operands first and the result last; constants have none.
 using PortDigits = std::vector<Dims>;
 
-/// All orders of the node in which every port moves whole digits, beside those that are `known`.
-/// Nullopt if they are too many, or have too many digits to be tried.
+/// All orders of the node in which every port moves whole digits, without those that are `known`.
+/// Nullopt if there are too many of them, or too many digits at a port to try all sequences.
+///
+///   neg of [2,3,5] with the digits 2, 3 and 5: five orders beside that of the source
 std::optional<std::vector<LoopOrder>> all_orders(const Node& node, const PortDigits& digits,
                                                  const std::vector<LoopOrder>& known,
                                                  const PlacementLimits& limits,

@@ -48,9 +48,9 @@ class Candidates::Finder {
   }
 
   void find() {
-    for (size_t n = 0; n < problem_.nodes.size(); ++n) {
-      offer_innermost(static_cast<int>(n));
-      offer_slice_places(static_cast<int>(n));
+    for (NodeIndex n : problem_.nodes.indices()) {
+      offer_innermost(n);
+      offer_slice_places(n);
     }
     spread();
     join_orders();
@@ -59,10 +59,11 @@ class Candidates::Finder {
   const PlacementProblem& problem() const { return problem_; }
   PlacementProblem take() { return std::move(problem_); }
 
-  /// What is new at its neighbours is offered to the op first, so that it holds it in the same
-  /// shape. Nothing spreads further: whoever takes part in the proof is completed in its turn.
-  bool complete(int node) {
-    PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
+  /// The forms of its neighbours are offered to the op first, so that it holds its values in the
+  /// same shapes. Nothing spreads further: every op that takes part in a proof is completed in its
+  /// turn.
+  bool complete(NodeIndex node) {
+    PlacedNode& placed = problem_.nodes[node];
     if (placed.complete) return true;
     if (digits_.empty()) digits_ = find_digits(problem_);
     completing_ = true;
@@ -78,8 +79,8 @@ class Candidates::Finder {
   }
 
  private:
-  /// The nodes that take part: every op but constants, and relayouts only where a reader's path to
-  /// the root could not be composed across them.
+  /// Every op takes part but constants. A relayout takes part only where a reader's path to the
+  /// root could not be composed across it.
   void add_nodes() {
     for (Node* node : graph_) {
       if (node->is(Op::constant) || node->is(Op::relayout)) continue;
@@ -87,55 +88,53 @@ class Candidates::Finder {
     }
   }
 
-  int value_index(Value* value) {
-    auto [entry, added] = index_.emplace(value, static_cast<int>(problem_.values.size()));
-    if (!added) return entry->second;
-    const int index = entry->second;
-    problem_.values.push_back({value, -1, {}, {}});
+  ValueIndex value_index(Value* value) {
+    const auto [entry, added] = index_.emplace(value, problem_.values.next());
+    const ValueIndex index = entry->second;
+    if (!added) return index;
+    problem_.values.push_back({value});
     // A relayout that could not be composed is an op like any other, with one order.
     if (value->def() != nullptr && value->def()->is(Op::relayout)) add_node(value->def());
     form_index(index, Relayout::identity(value->shape()));
     return index;
   }
 
-  int form_index(int value, const Relayout& form) {
-    auto& forms = problem_.values[static_cast<size_t>(value)].forms;
+  FormIndex form_index(ValueIndex value, const Relayout& form) {
+    auto& forms = problem_.values[value].forms;
     const auto known = std::ranges::find(forms, form);
-    if (known != forms.end()) return static_cast<int>(known - forms.begin());
-    forms.push_back(form);
-    pending_.push_back({value, static_cast<int>(forms.size()) - 1});
-    return static_cast<int>(forms.size()) - 1;
+    if (known != forms.end()) return FormIndex(static_cast<size_t>(known - forms.begin()));
+    const FormIndex added = forms.push_back(form);
+    pending_.push_back({value, added});
+    return added;
   }
 
   void add_node(Node* node) {
-    const int index = static_cast<int>(problem_.nodes.size());
-    problem_.nodes.push_back({});
+    const NodeIndex index = problem_.nodes.push_back({});
     PlacedNode placed;
     placed.node = node;
-    for (int i = 0; i < node->operand_count(); ++i) {
-      if (stored_constant(node->operand(i))) {
-        placed.operands.push_back(-1);
-        placed.readers.push_back(-1);
-        continue;
-      }
-      Root root = trace(node->operand(i));
-      const int value = value_index(root.value);
-      auto& readers = problem_.values[static_cast<size_t>(value)].readers;
-      placed.operands.push_back(value);
-      placed.readers.push_back(static_cast<int>(readers.size()));
-      readers.push_back({index, i, std::move(root.from_root)});
+    for (size_t i = 0; i < node->operands().size(); ++i) {
+      if (stored_constant(node->operands()[i]))
+        placed.operands.emplace_back();
+      else
+        placed.operands.push_back(add_reader(index, i, trace(node->operands()[i])));
     }
-    problem_.nodes[static_cast<size_t>(index)] = std::move(placed);
-    const int result = value_index_of_result(node->result());
-    problem_.nodes[static_cast<size_t>(index)].result = result;
-    problem_.values[static_cast<size_t>(result)].producer = index;
+    placed.result = value_index_of_result(node->result());
+    problem_.values[placed.result].producer = index;
+    problem_.nodes[index] = std::move(placed);
     add_order(index, source_order(*node));
   }
 
-  int value_index_of_result(Value* value) {
-    auto [entry, added] = index_.emplace(value, static_cast<int>(problem_.values.size()));
+  PlacedOperand add_reader(NodeIndex node, size_t operand, Root root) {
+    const ValueIndex value = value_index(root.value);
+    auto& readers = problem_.values[value].readers;
+    readers.push_back({node, operand, std::move(root.from_root)});
+    return {value, readers.size() - 1};
+  }
+
+  ValueIndex value_index_of_result(Value* value) {
+    const auto [entry, added] = index_.emplace(value, problem_.values.next());
     if (added) {
-      problem_.values.push_back({value, -1, {}, {}});
+      problem_.values.push_back({value});
       form_index(entry->second, Relayout::identity(value->shape()));
     }
     return entry->second;
@@ -144,20 +143,17 @@ class Candidates::Finder {
   void add_outputs() {
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       Value* output = graph_.outputs()[i].value;
-      if (output == nullptr || stored_constant(output)) {
-        problem_.outputs.push_back({-1, -1});
-        continue;
-      }
+      problem_.outputs.emplace_back();
+      if (output == nullptr || stored_constant(output)) continue;
       if (is_free_state(graph_.outputs()[i])) {
         add_state(i);
         continue;
       }
       Root root = trace(output);
-      const int value = value_index(root.value);
-      const int form = form_index(value, root.from_root);
-      problem_.values[static_cast<size_t>(value)].readers.push_back(
-          {-1, static_cast<int>(i), std::move(root.from_root)});
-      problem_.outputs.push_back({value, form});
+      const ValueIndex value = value_index(root.value);
+      const FormIndex form = form_index(value, root.from_root);
+      problem_.values[value].readers.push_back({std::nullopt, i, std::move(root.from_root)});
+      problem_.outputs[i] = {value, form};
     }
   }
 
@@ -168,22 +164,17 @@ class Candidates::Finder {
   }
 
   void add_state(size_t output) {
-    const int index = static_cast<int>(problem_.nodes.size());
     const GraphOutput& written = graph_.outputs()[output];
     Root root = trace(written.value);
-    const int from = value_index(root.value);
-    const int to = value_index(graph_.inputs()[*written.writes].value);
-    auto& readers = problem_.values[static_cast<size_t>(from)].readers;
+    value_index(root.value);  // before the node: a relayout there is a node of its own
     PlacedNode placed;
     placed.state = output;
-    placed.operands = {from};
-    placed.readers = {static_cast<int>(readers.size())};
-    placed.result = to;
-    readers.push_back({index, 0, std::move(root.from_root)});
+    placed.result = value_index(graph_.inputs()[*written.writes].value);
+    const NodeIndex index = problem_.nodes.next();
+    placed.operands = {add_reader(index, 0, std::move(root))};
+    problem_.values[placed.result].producer = index;
     problem_.nodes.push_back(std::move(placed));
-    problem_.values[static_cast<size_t>(to)].producer = index;
     add_order(index, state_order(Relayout::identity(written.value->shape())));
-    problem_.outputs.push_back({-1, -1});
   }
 
   /// A state that has been moved already must still be one relayout away from the model's.
@@ -198,9 +189,9 @@ class Candidates::Finder {
 
   /// Kernels like to find the axis that a softmax runs along innermost, though no neighbour may
   /// have it there.
-  void offer_innermost(int node) {
-    if (!problem_.nodes[static_cast<size_t>(node)].node) return;
-    const Node& softmax = *problem_.nodes[static_cast<size_t>(node)].node;
+  void offer_innermost(NodeIndex node) {
+    if (!problem_.nodes[node].node) return;
+    const Node& softmax = *problem_.nodes[node].node;
     if (!softmax.is(Op::softmax)) return;
     const auto axis = softmax.attrs<AxisAttrs>().axis;
     std::vector<int> order;
@@ -210,45 +201,45 @@ class Candidates::Finder {
     offer(node, 0, Relayout::permute(softmax.operand(0)->shape(), order));
   }
 
-  /// The neighbours of a sliced axis are those that it has in the slice's root, or further up:
-  /// elementwise ops (quantised numbers are dequantised first) hold what they read as they write.
-  void offer_slice_places(int node) {
-    const Node* slice = problem_.nodes[static_cast<size_t>(node)].node;
+  /// The neighbours of a sliced axis are those that it has in the slice's root, or further up.
+  /// Elementwise ops hold what they read as they write it, for example where quantised numbers are
+  /// dequantised first.
+  void offer_slice_places(NodeIndex node) {
+    const Node* slice = problem_.nodes[node].node;
     if (!slice || !slice->is(Op::slice)) return;
     std::optional<Relayout> from_root = Relayout::identity(slice->operand(0)->shape());
-    for (int reader = node; reader >= 0; reader = elementwise_source(reader)) {
-      const PlacedNode& placed = problem_.nodes[static_cast<size_t>(reader)];
-      const int operand = only_operand(placed);
-      if (operand < 0) return;
-      const auto entry = static_cast<size_t>(placed.readers[static_cast<size_t>(operand)]);
-      from_root = value_at(reader, operand).readers[entry].from_root.then(*from_root);
+    for (std::optional<NodeIndex> reader = node; reader; reader = elementwise_source(*reader)) {
+      const auto operand = only_operand(problem_.nodes[*reader]);
+      if (!operand) return;
+      from_root = problem_.from_root(*operand).then(*from_root);
       if (!from_root) return;
       for (const Relayout& place : slice_places(*slice, *from_root)) offer(node, 0, place);
     }
   }
 
-  /// The one operand that is not constant; negative if there are several, or none.
-  static int only_operand(const PlacedNode& placed) {
-    int only = -1;
-    for (size_t i = 0; i < placed.operands.size(); ++i) {
-      if (placed.operands[i] < 0) continue;
-      if (only >= 0) return -1;
-      only = static_cast<int>(i);
+  /// The one operand that is not constant; none if there are several, or no such operand.
+  static std::optional<PlacedOperand> only_operand(const PlacedNode& placed) {
+    std::optional<PlacedOperand> only;
+    for (const auto& operand : placed.operands) {
+      if (!operand) continue;
+      if (only) return std::nullopt;
+      only = operand;
     }
     return only;
   }
 
-  /// The elementwise op on one value that computes what a node reads; negative for others.
-  int elementwise_source(int node) const {
-    const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
-    const int producer = value_at(node, only_operand(placed)).producer;
-    if (producer < 0) return -1;
-    const PlacedNode& source = problem_.nodes[static_cast<size_t>(producer)];
-    if (!source.node || info(source.node->op()).op_class != OpClass::elementwise) return -1;
-    const int operand = only_operand(source);
-    const bool same =
-        operand >= 0 && source.node->operand(operand)->shape() == source.node->result()->shape();
-    return same ? producer : -1;
+  /// The elementwise op on one value that computes what a node reads at its only operand.
+  std::optional<NodeIndex> elementwise_source(NodeIndex node) const {
+    const auto producer = problem_.values[only_operand(problem_.nodes[node])->value].producer;
+    if (!producer) return std::nullopt;
+    const PlacedNode& source = problem_.nodes[*producer];
+    if (!source.node || info(source.node->op()).op_class != OpClass::elementwise)
+      return std::nullopt;
+    const auto operand = only_operand(source);
+    if (!operand) return std::nullopt;
+    const size_t number = problem_.values[operand->value].readers[operand->reader].operand;
+    const Shape& read = source.node->operands()[number]->shape();
+    return read == source.node->result()->shape() ? producer : std::nullopt;
   }
 
   bool is_movable(const PlacedNode& node) const {
@@ -268,81 +259,84 @@ class Candidates::Finder {
     if (!placed.node) return std::nullopt;  // a state may lie in any order whatever
     if (placed.node->is(Op::relayout)) return std::vector<LoopOrder>{};
     PortDigits ports;
-    for (size_t i = 0; i < placed.operands.size(); ++i) {
+    for (const auto& operand : placed.operands) {
       ports.emplace_back();
-      if (placed.operands[i] < 0) continue;
-      const auto value = static_cast<size_t>(placed.operands[i]);
-      const auto& reader = problem_.values[value].readers[static_cast<size_t>(placed.readers[i])];
-      auto moved = moved_digits(digits_[value].size, reader.from_root);
-      if (!moved || !digits_[value].complete) return std::nullopt;
+      if (!operand) continue;
+      const ValueDigits& digits = digits_[operand->value];
+      auto moved = moved_digits(digits.size, problem_.from_root(*operand));
+      if (!moved || !digits.complete) return std::nullopt;
       ports.back() = *std::move(moved);
     }
-    const ValueDigits& result = digits_[static_cast<size_t>(placed.result)];
+    const ValueDigits& result = digits_[placed.result];
     if (!result.complete) return std::nullopt;
     ports.push_back(result.size);
     return missing_orders(placed, std::move(ports));
   }
 
-  /// Worked out once for ops that are alike.
+  /// These orders are worked out once for ops that are alike.
   const std::optional<std::vector<LoopOrder>>& missing_orders(const PlacedNode& placed,
                                                               PortDigits ports) {
-    const auto constant = [](int value) { return value < 0; };
+    std::vector<bool> constant;
+    for (const auto& operand : placed.operands) constant.push_back(!operand);
     const auto [begin, end] = completed_.equal_range(crossings_.kind_of(*placed.node));
     for (auto known = begin; known != end; ++known) {
       const Completed& other = known->second;
-      if (other.ports == ports && other.orders == placed.orders &&
-          std::ranges::equal(other.operands, placed.operands, {}, constant, constant))
+      if (other.ports == ports && other.orders == placed.orders && other.constant == constant)
         return other.missing;
     }
-    auto missing = all_orders(*placed.node, ports, placed.orders, limits_, crossings_);
+    auto missing = all_orders(*placed.node, ports, placed.orders.items(), limits_, crossings_);
     return completed_
-        .emplace(crossings_.kind_of(*placed.node),
-                 Completed{std::move(ports), placed.orders, placed.operands, std::move(missing)})
+        .emplace(
+            crossings_.kind_of(*placed.node),
+            Completed{std::move(ports), placed.orders, std::move(constant), std::move(missing)})
         ->second.missing;
   }
 
-  /// Lets the producer and the readers of a value try one of its forms. Those that it comes from
-  /// know it: nothing is composed for them.
-  void offer(int value, int form) {
-    const Relayout relayout =
-        problem_.values[static_cast<size_t>(value)].forms[static_cast<size_t>(form)];
-    const int producer = problem_.values[static_cast<size_t>(value)].producer;
-    if (producer >= 0 && !relayout.is_view()) offer(producer, kResultPort, relayout);
-    const size_t readers = problem_.values[static_cast<size_t>(value)].readers.size();
-    for (size_t i = 0; i < readers; ++i) offer_reader(value, i, relayout);
+  /// Lets the producer and the readers of a value try one of its forms. An op that the form comes
+  /// from knows it already, and nothing is composed for it.
+  void offer(ValueIndex value, FormIndex form) {
+    const Relayout relayout = problem_.values[value].forms[form];
+    const auto producer = problem_.values[value].producer;
+    if (producer && !relayout.is_view()) offer(*producer, kResultPort, relayout);
+    const size_t readers = problem_.values[value].readers.size();
+    for (size_t i = 0; i < readers; ++i) offer_reader({value, i}, relayout);
   }
 
-  void offer_reader(int value, size_t place, const Relayout& relayout) {
-    const auto& reader = problem_.values[static_cast<size_t>(value)].readers[place];
-    if (reader.node < 0 || reader.from_root.moves_like(relayout)) return;
-    const int node = reader.node, operand = reader.operand;
+  void offer_reader(const PlacedOperand& at, const Relayout& relayout) {
+    const auto& reader = problem_.values[at.value].readers[at.reader];
+    if (!reader.node || reader.from_root.moves_like(relayout)) return;
+    const NodeIndex node = *reader.node;
+    const auto port = static_cast<int>(reader.operand);
     if (reader.from_root.is_identity())
-      offer(node, operand, relayout);
+      offer(node, port, relayout);
     else if (auto moved = reader.from_root.inverse().then(relayout))
-      offer(node, operand, *moved);
+      offer(node, port, *moved);
+  }
+
+  /// Calls `visit` with each form of a value, also with those that are added meanwhile.
+  template <typename Visit>
+  void for_each_form(ValueIndex value, Visit visit) {
+    for (FormIndex form; problem_.values[value].forms.contains(form);
+         form = FormIndex(form.number() + 1))
+      visit(Relayout(problem_.values[value].forms[form]));
   }
 
   /// Lets an op try all forms of its values.
-  void offer_neighbours(int node) {
-    const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
-    for (size_t f = 0; f < value_at(node, kResultPort).forms.size(); ++f) {
-      const Relayout form = value_at(node, kResultPort).forms[f];
+  void offer_neighbours(NodeIndex node) {
+    const PlacedNode& placed = problem_.nodes[node];
+    for_each_form(placed.result, [&](const Relayout& form) {
       if (!form.is_view()) offer(node, kResultPort, form);
-    }
-    for (size_t i = 0; i < placed.operands.size(); ++i) {
-      if (placed.operands[i] < 0) continue;
-      for (size_t f = 0; f < value_at(node, static_cast<int>(i)).forms.size(); ++f) {
-        const Relayout form = value_at(node, static_cast<int>(i)).forms[f];
-        offer_reader(placed.operands[i], static_cast<size_t>(placed.readers[i]), form);
-      }
-    }
+    });
+    for (const auto& operand : placed.operands)
+      if (operand)
+        for_each_form(operand->value, [&](const Relayout& form) { offer_reader(*operand, form); });
   }
 
-  void offer(int node, int port, const Relayout& relayout) {
-    const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
+  void offer(NodeIndex node, int port, const Relayout& relayout) {
+    const PlacedNode& placed = problem_.nodes[node];
     if (!is_movable(placed)) return;
-    // What an order was made from comes back from its ports' values: it is known already, unless
-    // there are several orders that agree at this port.
+    // A form from which an order was made comes back from the values of the op's other ports. It is
+    // known already, unless several orders agree at this port.
     const auto agrees = std::ranges::find_if(
         placed.orders, [&](const LoopOrder& order) { return order.at(port).moves_like(relayout); });
     if (!placed.node) {
@@ -358,96 +352,85 @@ class Candidates::Finder {
   }
 
   /// Adds orders in which a contraction's ports move for different reasons: like a known order, but
-  /// with another port in one of the movements known there. Only known movements are combined:
-  /// nothing spreads.
+  /// with another port in one of the movements that its value has. Only known movements are
+  /// combined, so nothing spreads.
   void join_orders() {
     joining_ = true;
-    for (size_t n = 0; n < problem_.nodes.size(); ++n) {
+    for (NodeIndex n : problem_.nodes.indices()) {
       const PlacedNode& placed = problem_.nodes[n];
       const size_t known = placed.orders.size();
       if (!placed.node || info(placed.node->op()).op_class != OpClass::contraction) continue;
-      for (size_t k = 1; k < known; ++k) join(static_cast<int>(n), k);
+      for (size_t k = 1; k < known; ++k) join(n, OrderIndex(k));
     }
     joining_ = false;
     pending_.clear();
   }
 
-  void join(int node, size_t known) {
-    const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
-    const auto forms = [&](int port) { return value_at(node, port).forms.size(); };
-    for (size_t f = 0; f < forms(kResultPort); ++f)
-      join(node, known, kResultPort, value_at(node, kResultPort).forms[f]);
+  void join(NodeIndex node, OrderIndex known) {
+    const PlacedNode& placed = problem_.nodes[node];
+    for_each_form(placed.result,
+                  [&](const Relayout& form) { join(node, known, kResultPort, form); });
     for (size_t i = 0; i < placed.operands.size(); ++i) {
-      if (placed.operands[i] < 0) continue;
-      const auto port = static_cast<int>(i);
-      const auto reader = static_cast<size_t>(placed.readers[i]);
-      const Relayout to_root = value_at(node, port).readers[reader].from_root.inverse();
-      for (size_t f = 0; f < forms(port); ++f)
-        if (auto moved = to_root.then(value_at(node, port).forms[f]))
-          join(node, known, port, *moved);
+      if (!placed.operands[i]) continue;
+      const Relayout to_root = problem_.from_root(*placed.operands[i]).inverse();
+      for_each_form(placed.operands[i]->value, [&](const Relayout& form) {
+        if (auto moved = to_root.then(form)) join(node, known, static_cast<int>(i), *moved);
+      });
     }
   }
 
-  const PlacedValue& value_at(int node, int port) const {
-    const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
-    const int value =
-        port == kResultPort ? placed.result : placed.operands[static_cast<size_t>(port)];
-    return problem_.values[static_cast<size_t>(value)];
-  }
-
-  void join(int node, size_t known, int port, const Relayout& relayout) {
-    const PlacedNode& placed = problem_.nodes[static_cast<size_t>(node)];
+  void join(NodeIndex node, OrderIndex known, int port, const Relayout& relayout) {
+    const PlacedNode& placed = problem_.nodes[node];
     if (placed.orders[known].at(port).moves_like(relayout)) return;
     const LoopOrder order = placed.orders[known];
     for (const LoopOrder& joint : crossings_.cross_from(*placed.node, order, port, relayout))
       add_order(node, joint);
   }
 
-  bool fits(const LoopOrder& order) const {
+  bool has_few_axes(const LoopOrder& order) const {
     return order.result.target().size() <= target_.most_axes &&
            std::ranges::all_of(order.operands, [&](const Relayout& operand) {
              return operand.target().size() <= target_.most_axes;
            });
   }
 
-  void add_order(int index, const LoopOrder& order) {
-    PlacedNode* node = &problem_.nodes[static_cast<size_t>(index)];
-    const bool first = node->orders.empty();
+  void add_order(NodeIndex index, const LoopOrder& order) {
+    PlacedNode& node = problem_.nodes[index];
+    const bool first = node.orders.empty();
     const size_t most = completing_ ? limits_.all_orders
                         : joining_  ? limits_.joined_orders
                                     : limits_.orders;
-    if (!first && (node->orders.size() >= most || !fits(order))) return;
-    for (const LoopOrder& known : node->orders)
+    if (!first && (node.orders.size() >= most || !has_few_axes(order))) return;
+    for (const LoopOrder& known : node.orders)
       if (known.moves_like(order)) return;
-    // All forms must be reachable, and few enough, before any is recorded. Those of the source are
-    // there however many they are.
+    // All forms must be reachable, and few enough, before any is recorded. The forms of the source
+    // are recorded however many they are.
     std::vector<std::optional<Relayout>> forms;
-    for (size_t i = 0; i < node->operands.size(); ++i) {
-      if (node->operands[i] < 0) {
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      const auto& operand = node.operands[i];
+      if (!operand) {
         forms.emplace_back();
         continue;
       }
-      const PlacedValue& root = problem_.values[static_cast<size_t>(node->operands[i])];
-      auto form =
-          root.readers[static_cast<size_t>(node->readers[i])].from_root.then(order.operands[i]);
-      if (!form || (!first && !has_room(root, *form))) return;
+      auto form = problem_.from_root(*operand).then(order.operands[i]);
+      if (!form || (!first && !has_room(problem_.values[operand->value], *form))) return;
       forms.push_back(std::move(form));
     }
-    if (!first && !has_room(problem_.values[static_cast<size_t>(node->result)], order.result))
-      return;
-    std::vector<int> reads;
-    for (size_t i = 0; i < forms.size(); ++i)
-      reads.push_back(forms[i] ? form_index(node->operands[i], *forms[i]) : -1);
-    node->reads.push_back(std::move(reads));
-    node->writes.push_back(form_index(node->result, order.result));
+    if (!first && !has_room(problem_.values[node.result], order.result)) return;
+    auto& reads = node.reads[node.reads.push_back({})];
+    for (size_t i = 0; i < forms.size(); ++i) {
+      reads.emplace_back();
+      if (forms[i]) reads.back() = form_index(node.operands[i]->value, *forms[i]);
+    }
+    node.writes.push_back(form_index(node.result, order.result));
     Cost cost{0, 0, 0, first ? 0 : 1};
-    if (target_.node_cost && node->node)
-      cost += target_.node_cost(*node->node, order, target_.moves);
-    node->costs.push_back(cost);
-    node->orders.push_back(order);
+    if (target_.node_cost && node.node) cost += target_.node_cost(*node.node, order, target_.moves);
+    node.costs.push_back(cost);
+    node.orders.push_back(order);
   }
 
-  /// While orders are joined, only further shapes of known movements are new.
+  /// Whether a value may have this form. While orders are joined, only further shapes of known
+  /// movements are new.
   bool has_room(const PlacedValue& value, const Relayout& form) const {
     if (completing_ || std::ranges::find(value.forms, form) != value.forms.end()) return true;
     return value.forms.size() < limits_.forms &&
@@ -463,14 +446,14 @@ class Candidates::Finder {
   Crossings crossings_;
   struct Completed {
     PortDigits ports;
-    std::vector<LoopOrder> orders;  // known before
-    std::vector<int> operands;
+    Indexed<OrderIndex, LoopOrder> orders;  // known before
+    std::vector<bool> constant;             // for each operand
     std::optional<std::vector<LoopOrder>> missing;
   };
   std::unordered_multimap<Crossings::Kind, Completed> completed_;
-  std::unordered_map<const Value*, int> index_;
-  std::deque<std::pair<int, int>> pending_;  // forms to be offered
-  std::vector<ValueDigits> digits_;          // once a proof asks for them
+  std::unordered_map<const Value*, ValueIndex> index_;
+  std::deque<std::pair<ValueIndex, FormIndex>> pending_;  // forms to be offered
+  Indexed<ValueIndex, ValueDigits> digits_;               // once somebody asks for all orders
   bool joining_ = false;
   bool completing_ = false;
 };
@@ -483,7 +466,7 @@ Candidates::Candidates(const Graph& graph, const TargetOrders& target,
 Candidates::~Candidates() = default;
 
 const PlacementProblem& Candidates::problem() const { return finder_->problem(); }
-bool Candidates::complete(int node) { return finder_->complete(node); }
+bool Candidates::complete(NodeIndex node) { return finder_->complete(node); }
 PlacementProblem Candidates::take() { return finder_->take(); }
 
 PlacementProblem Candidates::source(const Graph& graph, const TargetOrders& target) {

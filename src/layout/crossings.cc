@@ -24,14 +24,13 @@ bool alike(const Node& a, const Node& b) {
 }  // namespace
 
 Crossings::Kind Crossings::kind_of(const Node& node) {
-  const auto [entry, added] = kind_.emplace(&node, static_cast<Kind>(first_.size()));
+  const auto [entry, added] = kind_.emplace(&node, first_.size());
   if (!added) return entry->second;
   size_t hash = static_cast<size_t>(node.op());
   for (const Value* operand : node.operands()) hash = mixed_dims(hash, operand->shape());
   const auto [begin, end] = kinds_.equal_range(hash);
   for (auto known = begin; known != end; ++known)
-    if (alike(*first_[static_cast<size_t>(known->second)], node))
-      return entry->second = known->second;
+    if (alike(*first_[known->second], node)) return entry->second = known->second;
   kinds_.emplace(hash, entry->second);
   first_.push_back(&node);
   first_alike_.emplace_back();
@@ -40,9 +39,9 @@ Crossings::Kind Crossings::kind_of(const Node& node) {
 
 int Crossings::first_alike(Kind kind, int port) {
   if (port < 0) return port;
-  std::vector<int>& alike = first_alike_[static_cast<size_t>(kind)];
+  std::vector<int>& alike = first_alike_[kind];
   if (alike.empty()) {
-    const Node& node = *first_[static_cast<size_t>(kind)];
+    const Node& node = *first_[kind];
     const Signature ports = signature(node);
     for (int i = 0; i < node.operand_count(); ++i) {
       int first = 0;
@@ -59,8 +58,7 @@ template <typename WorkOut>
 const std::vector<LoopOrder>& Crossings::remembered(Kind kind, const LoopOrder* from, int port,
                                                     const Relayout& relayout,
                                                     const WorkOut& work_out) {
-  size_t hash =
-      mixed(mixed(static_cast<size_t>(kind), static_cast<size_t>(port + 1)), relayout.hash());
+  size_t hash = mixed(mixed(kind, static_cast<size_t>(port + 1)), relayout.hash());
   if (from != nullptr) hash = mixed(hash, from->result.hash());
   const auto [begin, end] = known_.equal_range(hash);
   for (auto known = begin; known != end; ++known) {

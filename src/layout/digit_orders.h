@@ -20,12 +20,13 @@ class DigitOrders {
  public:
   explicit DigitOrders(const MoveCosts& moves) : moves_(&moves) {}
 
-  /// Adds a form; false if it has no digits in common with the others: strides that do not divide
-  /// each other. None can be added after that.
+  /// Adds a form. Returns false if it has no digits in common with the others: their strides do not
+  /// divide each other. No form can be added after that.
   bool add(const Relayout& form);
   size_t count() const { return forms_.size(); }
 
-  /// The law: move_cost of the inverse of one form, then the other. Both were added.
+  /// What going from one form to the other costs. Both were added.
+  /// The law: between(from, to) == move_cost of the inverse of `from`, then `to`.
   Cost between(size_t from, size_t to, DType dtype) const;
 
  private:
@@ -37,7 +38,7 @@ class DigitOrders {
   const MoveCosts* moves_;
   std::vector<Relayout> forms_;
   Dims digits_;
-  std::vector<int64_t> size_;   // of each digit
+  std::vector<int64_t> size_;   // for each digit
   std::vector<uint8_t> order_;  // for each form, the digits as they stand in memory
   std::vector<uint8_t> place_;  // for each form and digit, where that is
   int64_t elements_ = 1;

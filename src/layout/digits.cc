@@ -12,7 +12,7 @@ std::optional<Digits> digits(const Relayout& relayout) {
   const auto from = refine(relayout.factors(), relayout.source());
   if (!from) return std::nullopt;
   Dims moved;          // sizes in target order
-  Few<size_t> origin;  // which of `from` each is
+  Few<size_t> origin;  // for each, which of `from` it is
   for (int factor : relayout.order()) {
     for (size_t i = 0; i < from->size(); ++i) {
       if ((*from)[i].left != factor) continue;
@@ -29,7 +29,7 @@ std::optional<Digits> digits(const Relayout& relayout) {
   result.target.resize(relayout.target().size());
   DigitLists pieces(from->size());
   for (const SharedDigit& digit : *to) {
-    const int id = static_cast<int>(result.size.size());
+    const auto id = static_cast<Digit>(result.size.size());
     result.size.push_back(digit.size);
     result.target[static_cast<size_t>(digit.right)].push_back(id);
     pieces[origin[static_cast<size_t>(digit.left)]].push_back(id);
@@ -46,21 +46,21 @@ Relayout relayout_of_digits(const Dims& size, const DigitLists& source, const Di
     Shape result;
     for (const auto& dim : dims) {
       Dim product = 1;
-      for (int digit : dim) product = product * size[static_cast<size_t>(digit)];
+      for (Digit digit : dim) product = product * size[digit];
       result.push_back(product);
     }
     return result;
   };
   Dims factors;
-  Few<int> place(size.size(), -1);
+  Few<int> place(size.size());  // for each digit, its factor in the source
   for (const auto& dim : source)
-    for (int digit : dim) {
-      place[static_cast<size_t>(digit)] = static_cast<int>(factors.size());
-      factors.push_back(size[static_cast<size_t>(digit)]);
+    for (Digit digit : dim) {
+      place[digit] = static_cast<int>(factors.size());
+      factors.push_back(size[digit]);
     }
   Permutation order;
   for (const auto& dim : target)
-    for (int digit : dim) order.push_back(place[static_cast<size_t>(digit)]);
+    for (Digit digit : dim) order.push_back(place[digit]);
   return Relayout::from_factors(shape(source), std::move(factors), std::move(order), shape(target));
 }
 

@@ -1,6 +1,7 @@
 // The digits that a relayout moves, told apart by the dims they come from and go to.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "algebra/relayout.h"
@@ -8,11 +9,15 @@
 
 namespace layline {
 
-using DigitList = Few<int, 4>;
+/// The number of a digit among all digits of a relayout, or of a loop nest.
+using Digit = uint32_t;
+using DigitList = Few<Digit, 4>;
 using DigitLists = Few<DigitList, 6>;
 
-/// A relayout in its finest useful form: every source dim and every target dim is a sequence of
-/// digits, outermost first. Dims of size 1 have none.
+/// The digits of a relayout: every source dim and every target dim is a sequence of digits,
+/// outermost first. Dims of size 1 have none.
+///
+///   [6,4] -> [3,8]:  size (3,2,4), source ((0,1),(2)), target ((0),(1,2))
 struct Digits {
   Dims size;          // of each digit
   DigitLists source;  // the digits of each source dim

@@ -10,8 +10,8 @@
 namespace layline {
 namespace {
 
-/// Whether an op can be taken on the outer part of an ordered axis, `inner` being what is inside:
-/// all offsets and lengths must be multiples of it.
+/// Whether an op can work on the outer part of an ordered axis. `inner` is the size of what is
+/// inside: all offsets and lengths must be multiples of it.
 bool divides_axis(const Node& node, size_t axis, Dim inner) {
   auto whole = [&](int64_t offset) {
     return inner.is_static() ? offset % inner.value() == 0 : offset == 0;
@@ -45,9 +45,9 @@ bool divides_axis(const Node& node, size_t axis, Dim inner) {
   }
 }
 
-/// The largest inner part of an axis that an op need not look into, or 1: a concat of equal parts
-/// has a digit for the part, and a slice that is one of equal parts has one for which. Kernels copy
-/// in the longest runs if that digit is outermost.
+/// The largest inner part of an axis that an op need not look into, or 1. A concat of equal parts
+/// has a digit that counts the parts, and so has a slice that takes one of equal parts. Kernels
+/// copy in the longest runs if that digit is outermost.
 int64_t untouched_part(const Node& node, size_t axis) {
   int64_t part = 0;
   if (node.is(Op::concat)) {
@@ -64,8 +64,8 @@ int64_t untouched_part(const Node& node, size_t axis) {
   return std::max<int64_t>(part, 1);
 }
 
-/// The places where an op's variables are cut: for each, the sizes of what lies inside the cuts,
-/// ascending; 1 is the border to the next variable.
+/// The places where an op's variables are cut. For each variable these are the sizes of what lies
+/// inside the cuts, ascending; 1 is the border to the next variable.
 class VariableCuts {
  public:
   explicit VariableCuts(const Node& node)
@@ -75,8 +75,8 @@ class VariableCuts {
       if (is_ordered(v)) add_cut(v, untouched_part(node, v));
   }
 
-  /// Takes over the cuts of a port with these digits. False if they cut its variables in ways that
-  /// have no common refinement.
+  /// Takes over the cuts of a port with these digits. Returns false if they cut its variables in
+  /// ways that have no common refinement.
   bool add(int port, const Dims& digits) {
     if (digits.empty()) return true;
     auto digit = digits.rbegin();
@@ -121,7 +121,7 @@ class VariableCuts {
 
  private:
   struct Place {
-    size_t variable;
+    VariableId variable;
     Dim size;
   };
 
@@ -133,7 +133,7 @@ class VariableCuts {
       if (binding[dim].broadcast) continue;
       const auto& variables = binding[dim].variables;
       for (size_t i = variables.size(); i-- > 0;) {
-        const auto variable = static_cast<size_t>(variables[i]);
+        const VariableId variable = variables[i];
         const Dim size = variables.size() == 1 ? port_shape(node_, port)[dim]
                                                : signature_.variables[variable].size;
         if (!size.is_one()) result.push_back({variable, size});
@@ -143,20 +143,21 @@ class VariableCuts {
   }
 
   /// Whether the border between two neighbours in a port must be cut.
-  bool differs(size_t outer, size_t inner) const {
+  bool differs(VariableId outer, VariableId inner) const {
     // The axes of a window stay together.
     if (is_ordered(outer) && is_ordered(inner)) return signature_.shared > 0;
-    // A loop between them that this tensor lacks may come to stand there.
-    for (size_t v = outer + 1; v < inner; ++v)
+    // Another tensor may have a loop between them that this tensor lacks.
+    for (VariableId v = outer + 1; v < inner; ++v)
       if (needs_digit(signature_.variables[v])) return true;
-    return !alike(node_, signature_, static_cast<int>(outer), static_cast<int>(inner));
+    return !alike(node_, signature_, outer, inner);
   }
 
   bool is_ordered(size_t variable) const {
     return signature_.variables[variable].role == Role::ordered;
   }
 
-  /// A cut that an op cannot follow ends there: the op runs along the whole axis.
+  /// Whether an op can follow a cut. If not, the op runs along the whole axis, and the cut ends
+  /// here.
   bool follows(size_t variable, Dim inside) const {
     if (!is_ordered(variable)) return true;
     return signature_.shared > 0 && (inside.is_one() || divides_axis(node_, variable, inside));
@@ -183,29 +184,29 @@ class DigitFinder {
   explicit DigitFinder(const PlacementProblem& problem)
       : problem_(problem), values_(problem.values.size()), waiting_(problem.nodes.size(), true) {}
 
-  std::vector<ValueDigits> run() {
-    for (size_t v = 0; v < values_.size(); ++v) {
+  Indexed<ValueIndex, ValueDigits> run() {
+    for (ValueIndex v : values_.indices()) {
       const PlacedValue& value = problem_.values[v];
       const Dim count = element_count(value.root->shape());
       if (count.is_zero()) continue;
       if (!count.is_one()) values_[v].size = {count};
       for (const PlacedValue::Reader& reader : value.readers)
-        if (!reader.from_root.is_view()) cut(static_cast<int>(v), reader.from_root.factors());
+        if (!reader.from_root.is_view()) cut(v, reader.from_root.factors());
     }
-    for (size_t n = 0; n < problem_.nodes.size(); ++n) queue_.push_back(static_cast<int>(n));
+    for (NodeIndex n : problem_.nodes.indices()) queue_.push_back(n);
     while (!queue_.empty()) {
-      const int node = queue_.front();
+      const NodeIndex node = queue_.front();
       queue_.pop_front();
-      waiting_[static_cast<size_t>(node)] = false;
-      spread(problem_.nodes[static_cast<size_t>(node)]);
+      waiting_[node] = false;
+      spread(problem_.nodes[node]);
     }
     return std::move(values_);
   }
 
  private:
   /// Cuts the digits of a value further; its ops must look again.
-  void cut(int value, const Dims& digits) {
-    ValueDigits& known = values_[static_cast<size_t>(value)];
+  void cut(ValueIndex value, const Dims& digits) {
+    ValueDigits& known = values_[value];
     const auto both = refine(known.size, digits);
     if (!both) {
       known.complete = false;
@@ -214,15 +215,12 @@ class DigitFinder {
     if (both->size() == known.size.size()) return;
     known.size.clear();
     for (const SharedDigit& digit : *both) known.size.push_back(digit.size);
-    const PlacedValue& placed = problem_.values[static_cast<size_t>(value)];
-    if (placed.producer >= 0) wake(placed.producer);
-    for (const PlacedValue::Reader& reader : placed.readers)
-      if (reader.node >= 0) wake(reader.node);
+    problem_.values[value].for_each_node([&](NodeIndex node) { wake(node); });
   }
 
-  void wake(int node) {
-    if (waiting_[static_cast<size_t>(node)]) return;
-    waiting_[static_cast<size_t>(node)] = true;
+  void wake(NodeIndex node) {
+    if (waiting_[node]) return;
+    waiting_[node] = true;
     queue_.push_back(node);
   }
 
@@ -230,46 +228,45 @@ class DigitFinder {
   void spread(const PlacedNode& placed) {
     if (placed.state) {
       // A state may be held in any order at all: nothing is proved about what it is made of.
-      values_[static_cast<size_t>(placed.result)].complete = false;
-      values_[static_cast<size_t>(placed.operands[0])].complete = false;
+      placed.for_each_value([&](ValueIndex value) { values_[value].complete = false; });
       return;
     }
     const Node& node = *placed.node;
     if (node.is(Op::relayout) || element_count(node.result()->shape()).is_zero()) return;
     VariableCuts cuts(node);
     for (int port = kResultPort; port < node.operand_count(); ++port) {
-      const int value = value_at(placed, port);
-      if (value < 0) continue;
-      const auto digits = moved_digits(digits_of(value), from_root(placed, port));
-      if (!digits || !cuts.add(port, *digits)) values_[static_cast<size_t>(value)].complete = false;
+      const auto value = value_at(placed, port);
+      if (!value) continue;
+      const auto digits = moved_digits(values_[*value].size, from_root(placed, port));
+      if (!digits || !cuts.add(port, *digits)) values_[*value].complete = false;
     }
     for (int port = kResultPort; port < node.operand_count(); ++port) {
-      const int value = value_at(placed, port);
-      if (value < 0 || element_count(port_shape(node, port)).is_zero()) continue;
+      const auto value = value_at(placed, port);
+      if (!value || element_count(port_shape(node, port)).is_zero()) continue;
       const auto digits = moved_digits(cuts.of_port(port), from_root(placed, port).inverse());
       if (digits)
-        cut(value, *digits);
+        cut(*value, *digits);
       else
-        values_[static_cast<size_t>(value)].complete = false;
+        values_[*value].complete = false;
     }
   }
 
-  const Dims& digits_of(int value) const { return values_[static_cast<size_t>(value)].size; }
-  static int value_at(const PlacedNode& placed, int port) {
-    return port == kResultPort ? placed.result : placed.operands[static_cast<size_t>(port)];
+  /// The value at a port; none for a constant.
+  static std::optional<ValueIndex> value_at(const PlacedNode& placed, int port) {
+    if (port == kResultPort) return placed.result;
+    const auto& operand = placed.operands[static_cast<size_t>(port)];
+    return operand ? std::optional(operand->value) : std::nullopt;
   }
+  /// The port is not constant.
   Relayout from_root(const PlacedNode& placed, int port) const {
     if (port == kResultPort) return Relayout::identity(placed.node->result()->shape());
-    const auto place = static_cast<size_t>(port);
-    return problem_.values[static_cast<size_t>(placed.operands[place])]
-        .readers[static_cast<size_t>(placed.readers[place])]
-        .from_root;
+    return problem_.from_root(*placed.operands[static_cast<size_t>(port)]);
   }
 
   const PlacementProblem& problem_;
-  std::vector<ValueDigits> values_;
-  std::deque<int> queue_;  // nodes to look at
-  std::vector<bool> waiting_;
+  Indexed<ValueIndex, ValueDigits> values_;
+  std::deque<NodeIndex> queue_;  // nodes to look at
+  Indexed<NodeIndex, bool> waiting_;
 };
 
 }  // namespace
@@ -285,7 +282,7 @@ std::optional<Dims> moved_digits(const Dims& digits, const Relayout& relayout) {
   return result;
 }
 
-std::vector<ValueDigits> find_digits(const PlacementProblem& problem) {
+Indexed<ValueIndex, ValueDigits> find_digits(const PlacementProblem& problem) {
   return DigitFinder(problem).run();
 }
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "layout/candidates.h"
+#include "layout/placement_problem.h"
 
 namespace layline {
 
@@ -19,10 +19,12 @@ struct ValueDigits {
 
 /// For each value of the problem, the coarsest digits such that every relayout of the graph moves
 /// whole digits, and every op does the same to all of a digit, whichever of its tensors has it.
-std::vector<ValueDigits> find_digits(const PlacementProblem& problem);
+Indexed<ValueIndex, ValueDigits> find_digits(const PlacementProblem& problem);
 
-/// The digits of a relayout's source as its target has them; those that the relayout cuts are cut.
-/// Nullopt where they cannot be.
+/// The digits of a relayout's source in the sequence that its target has. Digits that the relayout
+/// cuts are cut. Nullopt where they cannot be cut there.
+///
+///   moved_digits((24), [6,4] (6,4)->(1,0) [4,6])  ==  (4,6)
 std::optional<Dims> moved_digits(const Dims& digits, const Relayout& relayout);
 
 }  // namespace layline

@@ -5,7 +5,8 @@
 namespace layline {
 namespace {
 
-/// First one order, then another of the op that the first one made.
+/// The order of the node that is first `first`, and then `second`, which is an order of the op that
+/// `first` makes.
 std::optional<LoopOrder> composed(const LoopOrder& first, LoopOrder second) {
   if (first.swapped) std::swap(second.operands[0], second.operands[1]);
   auto result = first.result.then(second.result);

@@ -109,9 +109,8 @@ class CrossAttributes {
     for (int64_t axis : axes) worked[static_cast<size_t>(axis)] = true;
     axes.clear();
     for (size_t dim = 0; dim < loops_.dims.size(); ++dim) {
-      const auto count = std::ranges::count_if(loops_.dims[dim], [&](int digit) {
-        return worked[static_cast<size_t>(loops_.variable[static_cast<size_t>(digit)])];
-      });
+      const auto count = std::ranges::count_if(
+          loops_.dims[dim], [&](Digit digit) { return worked[loops_.variable[digit]]; });
       if (count == 0) continue;
       if (count != static_cast<std::ptrdiff_t>(loops_.dims[dim].size())) return false;
       axes.push_back(static_cast<int64_t>(dim));
@@ -121,7 +120,7 @@ class CrossAttributes {
 
   struct Place {
     size_t dim;
-    Dim inner;  // what of the axis lies further in, elsewhere
+    Dim inner;  // the size of the rest of the axis, which lies further in, in another dim
   };
 
   /// The new dim that is the outer part of an axis, and nothing else: the first digits of its
@@ -163,12 +162,12 @@ std::vector<LoopOrder> cross_shared(const Loops& loops) {
     if (!moved) return {};
     order.operands.push_back(*std::move(moved));
   }
-  // So does the result of an elementwise op.
+  // The result of an elementwise op moves like an operand of the same shape.
   for (int i = 0; i < node.operand_count(); ++i) {
     if (node.result()->shape() != node.operand(i)->shape() ||
         loops.signature.result != loops.signature.port(i))
       continue;
-    order.result = order.operands[static_cast<size_t>(i)];
+    order.result = order.at(i);
     return {std::move(order)};
   }
   auto result = loops.relayout(kResultPort, loops.dims);
@@ -181,8 +180,8 @@ std::vector<LoopOrder> cross_shared(const Loops& loops) {
 // Certain variables must stand in certain dims, so the new dims are made from the sequence of
 // digits and not from the dims that the relayout happens to have.
 
-/// Splits off the digits of one variable, in whatever order, from the end of a sequence; false if
-/// others are there.
+/// Splits off the digits of one variable, in any sequence, from the end of `digits`. Returns false
+/// if other digits are there.
 bool take_last(DigitList& digits, const DigitList& variable, DigitList& taken) {
   if (digits.size() < variable.size()) return false;
   taken.assign(digits.end() - static_cast<std::ptrdiff_t>(variable.size()), digits.end());
@@ -207,7 +206,8 @@ DigitLists with(DigitLists dims, std::initializer_list<DigitList> more) {
   return dims;
 }
 
-/// A loop order from the new dims of every port; none if one of them cannot have its dims.
+/// Builds a loop order from the new dims of every port. There is none if a port cannot have its
+/// dims.
 class Assembly {
  public:
   explicit Assembly(const Loops& loops)
@@ -257,7 +257,7 @@ std::vector<LoopOrder> cross_spatial(const Loops& loops, int port) {
   const Binding& own = loops.signature.port(port);
   for (auto dim = own.rbegin(); dim != own.rend(); ++dim) {
     for (auto v = dim->variables.rbegin(); v != dim->variables.rend(); ++v) {
-      const auto variable = static_cast<size_t>(*v);
+      const VariableId variable = *v;
       const DigitList& natural = loops.of_variable[variable];
       const bool in_port = loops.product(natural) != Dim(1);
       if (in_port && !take_last(rest, natural, moved[variable])) return {};
@@ -269,8 +269,8 @@ std::vector<LoopOrder> cross_spatial(const Loops& loops, int port) {
     DigitLists result;
     for (const BoundDim& dim : loops.signature.port(p)) {
       DigitList& digits = result.emplace_back();
-      for (int variable : dim.variables) {
-        const DigitList& part = moved[static_cast<size_t>(variable)];
+      for (VariableId variable : dim.variables) {
+        const DigitList& part = moved[variable];
         digits.insert(digits.end(), part.begin(), part.end());
       }
     }
@@ -294,14 +294,14 @@ constexpr MatmulForm kMatmulForms[] = {
     {true, false, false, true, false},
 };
 
-/// A matrix that all batches of the `left` operand are multiplied with: then batch and rows are
-/// alike, and move freely, as those of a linear do.
+/// The orders where all batches of the `left` operand are multiplied with one matrix. Then batches
+/// and rows are alike, and move freely, as the rows of a linear do.
 std::vector<LoopOrder> cross_matmul_rows(const Loops& loops, int port, int left) {
   const int right = 1 - left;
   if (port == right) return {};
   for (const BoundDim& dim : loops.signature.port(right))
-    if (!dim.broadcast && static_cast<size_t>(dim.variables[0]) < loops.signature.shared &&
-        !loops.of_variable[static_cast<size_t>(dim.variables[0])].empty())
+    if (!dim.broadcast && dim.variables[0] < loops.signature.shared &&
+        !loops.of_variable[dim.variables[0]].empty())
       return {};
   const size_t k = loops.signature.shared + 2;
   const size_t columns = loops.signature.shared + (left == 0 ? 1 : 0);
@@ -377,8 +377,8 @@ std::vector<LoopOrder> cross_gather(const Loops& loops, int port) {
   } else {
     // The moved port is before, the gathered part (in one piece), after; what is in no dim there
     // keeps its place between the two.
-    auto gathered = [&](int digit) {
-      const auto v = static_cast<size_t>(loops.variable[static_cast<size_t>(digit)]);
+    auto gathered = [&](Digit digit) {
+      const VariableId v = loops.variable[digit];
       return v == axis || v >= rank;
     };
     const DigitList all = loops.sequence();
@@ -399,7 +399,7 @@ std::vector<LoopOrder> cross_gather(const Loops& loops, int port) {
     for (const DigitList& dim : loops.dims) {
       // A dim may be cut by the gathered part; a unit dim stays with what precedes it.
       DigitList left, middle, right;
-      for (int digit : dim) {
+      for (Digit digit : dim) {
         (seen < place ? left : seen < past ? middle : right).push_back(digit);
         ++seen;
       }
@@ -427,18 +427,16 @@ bool is_spatial(Op op) {
          op == Op::resize;
 }
 
-/// Whether a relayout moves nothing from one dim of its source past another: cross_spatial accepts
-/// no other, and most that it is asked about are.
+/// Whether a relayout moves nothing from one dim of its source past another. cross_spatial accepts
+/// no other relayout, and is often asked about others.
 bool keeps_order_of_dims(const Relayout& relayout) {
   const auto parts = refine(relayout.factors(), relayout.source());
   if (!parts) return true;
   const size_t count = relayout.factors().size();
-  Few<int> first(count, -1), last(count, -1);  // dims that a factor is part of
-  for (const SharedDigit& part : *parts) {
-    const auto factor = static_cast<size_t>(part.left);
-    if (first[factor] < 0) first[factor] = part.right;
-    last[factor] = part.right;
-  }
+  Few<int> first(count), last(count);  // the dims that a factor begins and ends in
+  for (const SharedDigit& part : *parts) last[static_cast<size_t>(part.left)] = part.right;
+  for (size_t i = parts->size(); i-- > 0;)
+    first[static_cast<size_t>((*parts)[i].left)] = (*parts)[i].right;
   int dim = 0;
   for (int factor : relayout.order()) {
     if (first[static_cast<size_t>(factor)] < dim) return false;
@@ -464,8 +462,7 @@ std::vector<LoopOrder> cross_loops(const Loops& loops, int port) {
 /// Scales move with the data. Returns false where those of an operand, or of the result, cannot.
 bool carry_quantisation(const Node& node, LoopOrder& order) {
   for (int i = 0; i < node.operand_count(); ++i)
-    if (!moved(node.operand(i)->type().quantisation, order.operands[static_cast<size_t>(i)]))
-      return false;
+    if (!moved(node.operand(i)->type().quantisation, order.at(i))) return false;
   const QuantisationRef* own = quantisation_of(node.attributes());
   if (own == nullptr) return true;
   auto after = moved(*own, order.result);
@@ -492,7 +489,7 @@ std::vector<LoopOrder> cross(const Node& node, int port, const Relayout& relayou
   LAYLINE_ASSERT(relayout.source() == port_shape(node, port), "{} is no relayout of {}",
                  to_string(relayout), to_string(port_shape(node, port)));
   if (node.is(Op::constant) || node.is(Op::relayout)) return {};
-  // Nothing passes an op that reads at places of its own.
+  // No relayout passes an op that reads at places which its data say.
   if (node.is(Op::grid_sample))
     return relayout.is_identity() ? std::vector{source_order(node)} : std::vector<LoopOrder>{};
   if (is_spatial(node.op()) && !keeps_order_of_dims(relayout)) return {};

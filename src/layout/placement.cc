@@ -3,27 +3,28 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "layout/disjoint_sets.h"
-#include "layout/solver.h"
+#include "layout/candidates.h"
+#include "layout/solve/disjoint_sets.h"
+#include "layout/solve/solver.h"
 
 namespace layline {
 namespace {
 
-// To find an order of an op, against looking at an entry of a table.
+// What finding an order of an op takes, when looking at an entry of a table is 1.
 constexpr size_t kWorkOfOrder = 2'500;
 
-/// Looks at the parts of the graph in which something is paid. What all choices of all orders of
-/// their ops cost at least, whatever the rest of the graph does, is a bound for the whole graph. A
-/// part in which less would do than is paid grows by its neighbours, until the bound is reached, or
-/// the cheaper orders are found, or it gets too large.
-class Proof {
+/// Finds a choice, and then looks at the parts of the graph in which something is paid, with all
+/// orders of their ops. What a part costs at least, whatever the rest of the graph does, is a bound
+/// for the whole graph. A part in which less would do than is paid grows by its neighbours, until
+/// the bound is reached, or the cheaper orders are found, or the part gets too large.
+class PlacementSearch {
  public:
-  Proof(const Graph& graph, const TargetOrders& target, const PlacementLimits& limits)
+  PlacementSearch(const Graph& graph, const TargetOrders& target, const PlacementLimits& limits)
       : limits_(limits),
         candidates_(graph, target, limits),
         solver_(candidates_.problem(), target.moves, limits) {}
 
-  void search(const StartAt& start) {
+  void choose_among_candidates(const StartAt& start) {
     choice_ = solver_.cheapest();
     bound_ = solver_.apart();
     if (!start) return;
@@ -31,7 +32,8 @@ class Proof {
     choice_.cost = solver_.total(choice_.order);
   }
 
-  void prove_choice() {
+  /// Improves the choice, or raises the bound to it, as far as the limits allow.
+  void search_parts() {
     state_.assign(problem().nodes.size(), State::outside);
     const Cost apart = bound_;
     want_where_paid();
@@ -39,7 +41,7 @@ class Proof {
     for (int round = 0; round < limits_.rounds; ++round) {
       bound_ = apart;
       growing_.clear();
-      if (prove()) {
+      if (improve_or_bound()) {
         choice_.cost = solver_.total(choice_.order);
         known_.clear();
         want_where_paid();
@@ -67,16 +69,17 @@ class Proof {
   }
 
  private:
+  using Part = std::vector<NodeIndex>;
+
   const PlacementProblem& problem() const { return candidates_.problem(); }
 
   void want_where_paid() {
-    for (int node : solver_.paying(choice_.order)) want(node);
+    for (NodeIndex node : solver_.paying(choice_.order)) want(node);
   }
 
-  void want(int node) {
-    State& state = state_[static_cast<size_t>(node)];
-    if (state != State::outside) return;
-    state = State::wanted;
+  void want(NodeIndex node) {
+    if (state_[node] != State::outside) return;
+    state_[node] = State::wanted;
     wanted_.push_back(node);
   }
 
@@ -87,81 +90,65 @@ class Proof {
   }
 
   /// Takes an op into a part, with all its orders.
-  void look_at(int node) {
-    State& state = state_[static_cast<size_t>(node)];
+  void look_at(NodeIndex node) {
+    State& state = state_[node];
     if (state != State::wanted) return;
     state = candidates_.complete(node) ? State::inside : State::refused;
     if (state == State::refused && solver_.producing(node, choice_.order).price() > Cost{}.price())
       provable_ = false;
-    work_ += problem().nodes[static_cast<size_t>(node)].orders.size() * kWorkOfOrder;
+    work_ += problem().nodes[node].orders.size() * kWorkOfOrder;
   }
 
   /// Takes in whatever shares a value with the parts that are to grow, and so on, in as many steps.
-  /// False if nothing is new.
+  /// Returns false if nothing is new.
   bool grow(int steps) {
     const size_t before = wanted_.size();
     for (; steps > 0; --steps) {
       const auto known = static_cast<std::ptrdiff_t>(wanted_.size());
-      for (int node : growing_) want_neighbours(problem().nodes[static_cast<size_t>(node)]);
+      for (NodeIndex node : growing_)
+        problem().nodes[node].for_each_value([&](ValueIndex value) {
+          problem().values[value].for_each_node([&](NodeIndex neighbour) { want(neighbour); });
+        });
       growing_.assign(wanted_.begin() + known, wanted_.end());
     }
     return wanted_.size() > before;
   }
 
-  void want_neighbours(const PlacedNode& placed) {
-    std::vector<int> values = placed.operands;
-    values.push_back(placed.result);
-    for (int v : values) {
-      if (v < 0) continue;
-      const PlacedValue& value = problem().values[static_cast<size_t>(v)];
-      if (value.producer >= 0) want(value.producer);
-      for (const PlacedValue::Reader& reader : value.readers)
-        if (reader.node >= 0) want(reader.node);
-    }
-  }
-
-  /// Ops that share a value belong together.
-  std::vector<std::vector<int>> connected(const std::vector<int>& nodes) const {
+  /// The ops in groups that are connected by values.
+  std::vector<Part> connected(const std::vector<NodeIndex>& nodes) const {
     DisjointSets sets(nodes.size());
-    std::unordered_map<int, int> first;  // of the ops at a value
+    std::unordered_map<ValueIndex, size_t> first;  // for each value, the first op at it
+    for (size_t i = 0; i < nodes.size(); ++i)
+      problem().nodes[nodes[i]].for_each_value(
+          [&](ValueIndex value) { sets.join(i, first.emplace(value, i).first->second); });
+    std::vector<std::optional<size_t>> place(nodes.size());
+    std::vector<Part> result;
     for (size_t i = 0; i < nodes.size(); ++i) {
-      const PlacedNode& placed = problem().nodes[static_cast<size_t>(nodes[i])];
-      auto touch = [&](int value) {
-        const auto at = static_cast<int>(i);
-        if (value >= 0) sets.join(at, first.emplace(value, at).first->second);
-      };
-      touch(placed.result);
-      for (int value : placed.operands) touch(value);
-    }
-    std::vector<int> place(nodes.size(), -1);
-    std::vector<std::vector<int>> result;
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      int& index = place[static_cast<size_t>(sets.find(static_cast<int>(i)))];
-      if (index < 0) {
-        index = static_cast<int>(result.size());
+      std::optional<size_t>& part = place[sets.find(i)];
+      if (!part) {
+        part = result.size();
         result.emplace_back();
       }
-      result[static_cast<size_t>(index)].push_back(nodes[i]);
+      result[*part].push_back(nodes[i]);
     }
     return result;
   }
 
   /// Sums up the bound. Parts that fall short of the choice are to grow, unless something cheaper
-  /// is found there: true if so. All orders of an op are worked out when its part has its turn, so
-  /// that nothing is done for parts that there is no work left for.
-  bool prove() {
+  /// is found there: returns whether it is. All orders of an op are worked out when its part has
+  /// its turn, so that nothing is done for parts that there is no work left for.
+  bool improve_or_bound() {
     bool improved = false;
-    for (std::vector<int>& nodes : connected(wanted_)) {
+    for (std::vector<NodeIndex>& nodes : connected(wanted_)) {
       if (work_left() > 0)
-        for (int node : nodes) look_at(node);
-      std::erase_if(nodes,
-                    [&](int node) { return state_[static_cast<size_t>(node)] != State::inside; });
-      for (const std::vector<int>& part : connected(nodes)) add_bound(part, improved);
+        for (NodeIndex node : nodes) look_at(node);
+      std::erase_if(nodes, [&](NodeIndex node) { return state_[node] != State::inside; });
+      for (const Part& part : connected(nodes)) add_bound(part, improved);
     }
     return improved;
   }
 
-  void add_bound(const std::vector<int>& part, bool& improved) {
+  void add_bound(const Part& part, bool& improved) {
     Known& known = known_[part[0]];
     if (known.ops != part.size()) known = {part.size(), look_closer(part, improved)};
     bound_ += known.cost.least;
@@ -170,24 +157,24 @@ class Proof {
       growing_.insert(growing_.end(), part.begin(), part.end());
   }
 
-  PartialCost look_closer(const std::vector<int>& part, bool& improved) {
+  PartialCost look_closer(const Part& part, bool& improved) {
     PartialCost cost = solver_.part(part, choice_.order, work_left());
     work_ += cost.work;
     if (cost.reached()) return cost;
-    std::vector<std::pair<int, int>> before;
+    std::vector<std::pair<NodeIndex, OrderIndex>> before;
     const Cost paid = solver_.around(part, choice_.order);
     for (auto [node, order] : cost.cheapest) {
-      before.emplace_back(node, choice_.order[static_cast<size_t>(node)]);
-      choice_.order[static_cast<size_t>(node)] = order;
+      before.emplace_back(node, choice_.order[node]);
+      choice_.order[node] = order;
     }
     if (solver_.around(part, choice_.order).price() < paid.price())
       improved = true;
     else
-      for (auto [node, order] : before) choice_.order[static_cast<size_t>(node)] = order;
+      for (auto [node, order] : before) choice_.order[node] = order;
     return cost;
   }
 
-  /// What is known of a part, by its first op.
+  /// What is known of a part.
   struct Known {
     size_t ops = 0;
     PartialCost cost;
@@ -198,12 +185,12 @@ class Proof {
   Solver solver_;
   Choice choice_;
   Cost bound_;
-  /// Of an op: not of interest, to be looked at, in a part, or out because it has too many orders.
+  /// An op is not of interest, to be looked at, in a part, or out because it has too many orders.
   enum class State : uint8_t { outside, wanted, inside, refused };
-  std::vector<State> state_;
-  std::vector<int> wanted_;  // all that are not outside, in the order in which they came
-  std::vector<int> growing_;
-  std::unordered_map<int, Known> known_;
+  Indexed<NodeIndex, State> state_;
+  std::vector<NodeIndex> wanted_;  // all that are not outside, in the sequence in which they came
+  std::vector<NodeIndex> growing_;
+  std::unordered_map<NodeIndex, Known> known_;  // by the first op of a part
   size_t work_ = 0;
   bool provable_ = true;  // all that is paid belongs to ops that were not refused
 };
@@ -223,15 +210,16 @@ Certificate Certificate::after(const Certificate& earlier) const {
 Cost standing_cost(const Graph& graph, const TargetOrders& target) {
   const PlacementProblem problem = Candidates::source(graph, target);
   const PlacementLimits limits;
-  return Solver(problem, target.moves, limits).total(std::vector<int>(problem.nodes.size(), 0));
+  return Solver(problem, target.moves, limits)
+      .total(ChosenOrders(problem.nodes.size(), kSourceOrder));
 }
 
 Placement place(const Graph& graph, const TargetOrders& target, bool prove,
                 const PlacementLimits& limits, const StartAt& start) {
-  Proof proof(graph, target, limits);
-  proof.search(start);
-  if (prove) proof.prove_choice();
-  return proof.placement();
+  PlacementSearch search(graph, target, limits);
+  search.choose_among_candidates(start);
+  if (prove) search.search_parts();
+  return search.placement();
 }
 
 }  // namespace layline

@@ -1,12 +1,13 @@
 // Placement: one loop order for every op, so that the conversions between what is written and what
-// is read cost the least over the whole graph, with a proof (docs/placement.md).
+// is read cost the least over the whole graph, with a proof (docs/placement.md). README.md, in this
+// folder, explains the words and says in which sequence the files are best read.
 #pragma once
 
 #include <functional>
-#include <vector>
 
 #include "ir/graph.h"
-#include "layout/candidates.h"
+#include "layout/limits.h"
+#include "layout/placement_problem.h"
 
 namespace layline {
 
@@ -19,7 +20,7 @@ struct Certificate {
   Cost written;  // what they cost when all later passes have run: nothing is proved of the rest
   size_t ops = 0;
   size_t candidates = 0;      // orders, over all ops
-  size_t regions = 0;         // connected parts in which there is a choice
+  size_t regions = 0;         // groups of connected ops that have a choice
   size_t largest_region = 0;  // ops
   size_t absorbed = 0;        // relayouts that went into constant weights
   /// The certificate of both placements, if this one came after `earlier` on the same graph: what
@@ -35,16 +36,16 @@ struct Certificate {
 
 struct Placement {
   PlacementProblem problem;
-  std::vector<int> order;  // for each node of the problem, an index into its orders
+  ChosenOrders order;
   Certificate certificate;
 };
 
-/// An order for every op of a problem, from which a proof starts in place of the cheapest that was
-/// found: from a bad choice it must come to the same end.
-using StartAt = std::function<std::vector<int>(const PlacementProblem&)>;
+/// An order for every op of a problem, from which the search of parts starts in place of the
+/// cheapest choice that was found: from a bad choice it must come to the same end.
+using StartAt = std::function<ChosenOrders(const PlacementProblem&)>;
 
-/// Without a proof, the choice is the cheapest among the candidates, and the bound that of every
-/// value by itself.
+/// Without a proof, the choice is the cheapest among the candidates, and the bound is what values
+/// cost that no op reads or writes.
 Placement place(const Graph& graph, const TargetOrders& target, bool prove,
                 const PlacementLimits& limits = {}, const StartAt& start = {});
 

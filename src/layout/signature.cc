@@ -18,17 +18,17 @@ Signature nest(const Shape& sizes) {
   return s;
 }
 
-int add_variable(Signature& s, Role role, Dim size) {
+VariableId add_variable(Signature& s, Role role, Dim size) {
   s.variables.push_back({role, size});
-  return static_cast<int>(s.variables.size()) - 1;
+  return static_cast<VariableId>(s.variables.size() - 1);
 }
 
 /// Binds dims to the variables that end before `end`, aligned to the right as in broadcasting.
 Binding aligned(const Signature& s, std::span<const Dim> dims, size_t end) {
   Binding binding;
   for (size_t i = 0; i < dims.size(); ++i) {
-    const size_t variable = end - dims.size() + i;
-    binding.push_back({{static_cast<int>(variable)}, dims[i] != s.variables[variable].size});
+    const auto variable = static_cast<VariableId>(end - dims.size() + i);
+    binding.push_back({{variable}, dims[i] != s.variables[variable].size});
   }
   return binding;
 }
@@ -51,7 +51,8 @@ Signature own_axes(const Node& node) {
   return s;
 }
 
-/// Own axes, of which some have another role, and one element in the result unless kept.
+/// The axes of the first operand, some with another role. The result has one element along those
+/// unless they are kept.
 Signature with_role(const Node& node, const Ints& axes, Role role, bool kept) {
   Signature s = own_axes(node);
   for (int64_t axis : axes) {
@@ -86,7 +87,7 @@ Signature normalize(const Node& node) {
   return with_role(node, node.attrs<NormalizeAttrs>().axes, Role::set, true);
 }
 
-/// Beside the axis, an index is for where it stands, so the indices may be shorter. Also
+/// An index beside the axis stands where its result does, so the indices may be shorter there. Also
 /// scatter_elements.
 Signature gather_elements(const Node& node) {
   Signature s = along_axis(node);
@@ -151,9 +152,9 @@ Signature gather(const Node& node) {
 /// x [rows..., k], weight [n, k], bias [n] -> [rows..., n].
 Signature linear(const Node& node) {
   Signature s = nest(shape(node, 0));
-  const int k = static_cast<int>(s.variables.size()) - 1;
+  const auto k = static_cast<VariableId>(s.variables.size() - 1);
   s.variables.back().role = Role::reduced;
-  const int n = add_variable(s, Role::parallel, shape(node, 1)[0]);
+  const VariableId n = add_variable(s, Role::parallel, shape(node, 1)[0]);
   s.operands = {aligned(s, shape(node, 0), s.shared), {{{n}}, {{k}}}};
   if (node.operand_count() > 2) s.operands.push_back({{{n}}});
   s.result = s.operands[0];
@@ -167,10 +168,10 @@ Signature matmul(const Node& node) {
   const Shape& result = node.result()->shape();
   const size_t batch = result.size() - 2;
   Signature s = nest(Shape(result.begin(), result.end() - 2));
-  const int m = add_variable(s, Role::parallel, result[batch]);
-  const int n = add_variable(s, Role::parallel, result[batch + 1]);
-  const int k = add_variable(s, Role::reduced, shape(node, 0).back());
-  auto matrices = [&](const Shape& dims, int rows, int columns) {
+  const VariableId m = add_variable(s, Role::parallel, result[batch]);
+  const VariableId n = add_variable(s, Role::parallel, result[batch + 1]);
+  const VariableId k = add_variable(s, Role::reduced, shape(node, 0).back());
+  auto matrices = [&](const Shape& dims, VariableId rows, VariableId columns) {
     Binding binding = aligned(s, std::span(dims).first(dims.size() - 2), batch);
     binding.insert(binding.end(), {{{rows}}, {{columns}}});
     return binding;
@@ -188,10 +189,10 @@ Signature convolution(const Node& node, int64_t groups) {
   const Shape& x = shape(node, 0);
   const Shape& weight = shape(node, 1);
   Signature s;
-  const int n = add_variable(s, Role::parallel, x[0]);
-  const int g = add_variable(s, Role::parallel, groups);
-  const int c = add_variable(s, Role::reduced, weight.back());
-  const int o = add_variable(s, Role::parallel, weight[0].value() / groups);
+  const VariableId n = add_variable(s, Role::parallel, x[0]);
+  const VariableId g = add_variable(s, Role::parallel, groups);
+  const VariableId c = add_variable(s, Role::reduced, weight.back());
+  const VariableId o = add_variable(s, Role::parallel, weight[0].value() / groups);
   Binding image = {{{n}}}, kernel = {{{g, o}}};
   for (size_t i = 1; i + 1 < x.size(); ++i) {
     image.push_back({{add_variable(s, Role::ordered, x[i])}});
@@ -225,12 +226,13 @@ Signature grid_sample(const Node& node) {
   const Shape& x = shape(node, 0);
   const Shape& result = node.result()->shape();
   Signature s;
-  const int n = add_variable(s, Role::parallel, x[0]);
-  const int h = add_variable(s, Role::ordered, x[1]), w = add_variable(s, Role::ordered, x[2]);
-  const int c = add_variable(s, Role::parallel, x[3]);
-  const int rows = add_variable(s, Role::parallel, result[1]);
-  const int columns = add_variable(s, Role::parallel, result[2]);
-  const int coordinates = add_variable(s, Role::ordered, 2);
+  const VariableId n = add_variable(s, Role::parallel, x[0]);
+  const VariableId h = add_variable(s, Role::ordered, x[1]),
+                   w = add_variable(s, Role::ordered, x[2]);
+  const VariableId c = add_variable(s, Role::parallel, x[3]);
+  const VariableId rows = add_variable(s, Role::parallel, result[1]);
+  const VariableId columns = add_variable(s, Role::parallel, result[2]);
+  const VariableId coordinates = add_variable(s, Role::ordered, 2);
   s.operands = {{{{n}}, {{h}}, {{w}}, {{c}}}, {{{n}}, {{rows}}, {{columns}}, {{coordinates}}}};
   s.result = {{{n}}, {{rows}}, {{columns}}, {{c}}};
   return s;

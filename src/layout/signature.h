@@ -17,17 +17,20 @@ enum class Role : uint8_t {
   ordered,   // the order along it matters: windows, concat, slice, pad, scans
 };
 
+/// The number of a variable in its signature.
+using VariableId = uint32_t;
+
 struct Variable {
   Role role;
-  /// How many values it has. Along an ordered one tensors may be longer or shorter.
+  /// How many values it has. Tensors may be longer or shorter along an ordered variable.
   Dim size;
 };
 
 /// What a dim counts: one variable, or several, the outermost first (a grouped convolution's
 /// channels are groups and the channels of a group).
 struct BoundDim {
-  Few<int, 4> variables;
-  /// The dim has size 1 whatever the variable's: it is repeated, or is what a reduction leaves.
+  Few<VariableId, 4> variables;
+  /// The dim has size 1 whatever size the variable has: it is repeated, or a reduction left it.
   bool broadcast = false;
   bool operator==(const BoundDim&) const = default;
 };
@@ -43,8 +46,8 @@ struct Signature {
   std::vector<Variable> variables;
   std::vector<Binding> operands;
   Binding result;
-  /// The first variables, of which this is the number, are axes that all tensors share: each has
-  /// them as its first dims, in this order; only the outermost ones may be missing (broadcasting).
+  /// How many variables, the first ones, are axes that all tensors share. Each tensor has them as
+  /// its first dims, in this sequence; only the outermost ones may be missing (broadcasting).
   size_t shared = 0;
 
   const Binding& port(int number) const {
@@ -55,6 +58,9 @@ struct Signature {
 /// The law: an element of the result depends on those elements of the operands that have the same
 /// value of each parallel variable, and on their order only along ordered variables. Never fails:
 /// every core op has a signature.
+///
+///   linear of x [8,192] and weight [64,192]: r = 8 parallel, k = 192 reduced, n = 64 parallel;
+///   x [r,k], weight [n,k], result [r,n]
 Signature signature(const Node& node);
 
 }  // namespace layline

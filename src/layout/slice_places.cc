@@ -14,7 +14,7 @@ DigitList in_sequence(const DigitLists& dims) {
 }
 
 /// The dims with one of them moved to stand directly before a digit of another, which is cut there.
-DigitLists moved_before(const DigitLists& dims, size_t axis, int digit) {
+DigitLists moved_before(const DigitLists& dims, size_t axis, Digit digit) {
   DigitLists result;
   for (size_t dim = 0; dim < dims.size(); ++dim) {
     if (dim == axis) continue;
@@ -33,7 +33,7 @@ DigitLists reversed(DigitLists dims) {
   return dims;
 }
 
-DigitLists moved_behind(const DigitLists& dims, size_t axis, int digit) {
+DigitLists moved_behind(const DigitLists& dims, size_t axis, Digit digit) {
   return reversed(moved_before(reversed(dims), dims.size() - 1 - axis, digit));
 }
 

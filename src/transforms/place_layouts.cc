@@ -21,11 +21,11 @@ bool place_layouts(Graph& graph, PassContext& context) {
   const TargetOrders target = context.target().orders_for(graph);
   Placement placement = place(graph, target, context.last_time());
   const PlacementProblem& problem = placement.problem;
-  for (size_t n = 0; n < problem.nodes.size(); ++n) {
-    const auto chosen = static_cast<size_t>(placement.order[n]);
+  for (NodeIndex n : problem.nodes.indices()) {
+    const OrderIndex chosen = placement.order[n];
     const PlacedNode& node = problem.nodes[n];
     if (node.state) continue;
-    if (chosen == 0) {
+    if (chosen == kSourceOrder) {
       context.explain(*node.node, "keeps its order, one of {} that were possible",
                       node.orders.size());
       continue;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/graph.h"
-#include "layout/candidates.h"
+#include "layout/placement_problem.h"
 #include "transforms/product_costs.h"
 
 namespace layline {

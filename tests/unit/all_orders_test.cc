@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/builder.h"
+#include "layout/candidates.h"
 #include "layout/graph_digits.h"
 #include "layout/placement.h"
 
@@ -30,7 +31,7 @@ class AllOrders : public testing::Test {
     const PlacementLimits limits;
     const Candidates candidates(graph_, target, limits);
     const auto digits = find_digits(candidates.problem());
-    for (size_t v = 0; v < digits.size(); ++v)
+    for (ValueIndex v : digits.indices())
       if (candidates.problem().values[v].root == value) return digits[v].size;
     return {};
   }

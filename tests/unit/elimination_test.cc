@@ -1,5 +1,5 @@
 // Elimination against trying everything.
-#include "layout/elimination.h"
+#include "layout/solve/elimination.h"
 
 #include <gtest/gtest.h>
 
@@ -8,32 +8,33 @@
 #include <array>
 
 #include "base/error.h"
-#include "layout/shift_costs.h"
+#include "layout/solve/shift_costs.h"
 #include "random_op.h"
 
 namespace layline {
 namespace {
 
+using Numbers = std::vector<size_t>;
+
 Energy random_energy(Random& random, int64_t most_variables = 7, int64_t most_choices = 4) {
   Energy energy;
   const int64_t variables = random.between(1, most_variables);
   for (int64_t i = 0; i < variables; ++i)
-    energy.domain.push_back(static_cast<int>(random.between(1, most_choices)));
-  const int64_t factors = random.between(0, 9);
+    energy.domain.push_back(static_cast<size_t>(random.between(1, most_choices)));
+  const int64_t tables = random.between(0, 9);
   const int64_t greatest = random.chance(2) ? 2 : 9;  // ties are likely where costs are few
-  for (int64_t f = 0; f < factors; ++f) {
-    std::vector<int> scope(energy.domain.size());
-    std::iota(scope.begin(), scope.end(), 0);
+  for (int64_t t = 0; t < tables; ++t) {
+    std::vector<size_t> scope(energy.domain.size());
+    std::iota(scope.begin(), scope.end(), size_t{0});
     random.shuffle(scope);
     scope.resize(static_cast<size_t>(random.between(0, std::min<int64_t>(4, variables))));
     size_t entries = 1;
-    for (int variable : scope)
-      entries *= static_cast<size_t>(energy.domain[static_cast<size_t>(variable)]);
-    Factor factor{scope, {}};
+    for (size_t variable : scope) entries *= energy.domain[variable];
+    Table table{scope, {}};
     for (size_t i = 0; i < entries; ++i)
-      factor.table.push_back(Cost{random.between(0, greatest), random.between(0, 1),
-                                  random.between(0, 1), random.between(0, 1)});
-    energy.factors.push_back(std::move(factor));
+      table.entries.push_back(Cost{random.between(0, greatest), random.between(0, 1),
+                                   random.between(0, 1), random.between(0, 1)});
+    energy.tables.push_back(std::move(table));
   }
   return energy;
 }
@@ -41,7 +42,7 @@ Energy random_energy(Random& random, int64_t most_variables = 7, int64_t most_ch
 /// Calls `visit` with every choice of every variable.
 template <typename Visit>
 void for_all_choices(const Energy& energy, Visit visit) {
-  std::vector<int> choice(energy.domain.size(), 0);
+  std::vector<size_t> choice(energy.domain.size(), 0);
   while (true) {
     visit(choice);
     size_t i = 0;
@@ -52,7 +53,7 @@ void for_all_choices(const Energy& energy, Visit visit) {
 
 Cost least_cost(const Energy& energy) {
   Cost least = Cost::forbidden();
-  for_all_choices(energy, [&](const std::vector<int>& choice) {
+  for_all_choices(energy, [&](const std::vector<size_t>& choice) {
     least = std::min(least, cost_of(energy, choice));
   });
   return least;
@@ -84,7 +85,7 @@ TEST(Elimination, TablesAreLongerThanWhatIsAddedUpAtATime) {
 TEST(Elimination, MoreTiesThanCanBeCountedAreRefused) {
   Energy energy{{2}, {{{0}, {Cost{0, 0, 2'000'000}, Cost{1}}}}};
   EXPECT_EQ(minimise(energy).cost, (Cost{0, 0, 2'000'000}));
-  energy.factors.push_back(energy.factors[0]);
+  energy.tables.push_back(energy.tables[0]);
   EXPECT_THROW(minimise(energy), UserError);
 }
 
@@ -133,19 +134,18 @@ TEST(Elimination, PruningKeepsWhateverIsCheaperThanTheLimit) {
     const Energy energy = random_energy(random);
     const Cost limit{random.between(0, 12), random.between(0, 3), 0, 0};
     const Pruned pruned = prune(energy, limit);
-    for_all_choices(energy, [&](const std::vector<int>& choice) {
+    for_all_choices(energy, [&](const std::vector<size_t>& choice) {
       if (cost_of(energy, choice).price() >= limit.price()) return;
       ASSERT_FALSE(pruned.empty);
       for (size_t v = 0; v < choice.size(); ++v)
-        ASSERT_NE(std::ranges::find(pruned.kept[v], choice[v]), pruned.kept[v].end());
+        ASSERT_NE(std::ranges::find(pruned.left[v], choice[v]), pruned.left[v].end());
     });
     empty += pruned.empty;
     if (pruned.empty) continue;
     smaller += pruned.energy.domain != energy.domain;
-    for_all_choices(pruned.energy, [&](std::vector<int> choice) {
+    for_all_choices(pruned.energy, [&](std::vector<size_t> choice) {
       const Cost cost = cost_of(pruned.energy, choice);
-      for (size_t v = 0; v < choice.size(); ++v)
-        choice[v] = pruned.kept[v][static_cast<size_t>(choice[v])];
+      for (size_t v = 0; v < choice.size(); ++v) choice[v] = pruned.left[v][choice[v]];
       ASSERT_EQ(cost, cost_of(energy, choice));
     });
   }
@@ -159,17 +159,17 @@ TEST(Elimination, PruningWithoutWorkKeepsEverything) {
     Random random(seed);
     const Energy energy = random_energy(random);
     const Pruned pruned = prune(energy, Cost{}, 0);
-    if (energy.factors.empty()) continue;
+    if (energy.tables.empty()) continue;
     EXPECT_EQ(pruned.energy.domain, energy.domain);
     EXPECT_EQ(pruned.work, 0);
     EXPECT_FALSE(pruned.empty);
   }
 }
 
-/// What every choice costs at least, by each factor for itself.
+/// What every choice costs at least, by each table for itself.
 Cost sum_of_least(const Energy& energy) {
   PackedCost sum;
-  for (const Factor& factor : energy.factors) sum += *std::ranges::min_element(factor.table);
+  for (const Table& table : energy.tables) sum += *std::ranges::min_element(table.entries);
   return sum.unpacked();
 }
 
@@ -179,15 +179,15 @@ TEST(ShiftCosts, EveryChoiceCostsWhatItDid) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random(seed);
     Energy energy = random_energy(random);
-    for (Factor& factor : energy.factors) {
-      for (PackedCost& cost : factor.table) cost.add_time(1'000 * cost.time_ps());
-      const auto last = static_cast<int64_t>(factor.table.size()) - 1;
+    for (Table& table : energy.tables) {
+      for (PackedCost& cost : table.entries) cost.add_time(1'000 * cost.time_ps());
+      const auto last = static_cast<int64_t>(table.entries.size()) - 1;
       if (random.chance(4))
-        factor.table[static_cast<size_t>(random.between(0, last))] = Cost::forbidden();
+        table.entries[static_cast<size_t>(random.between(0, last))] = Cost::forbidden();
     }
     Energy shifted = energy;
     shift_costs(shifted);
-    for_all_choices(energy, [&](const std::vector<int>& choice) {
+    for_all_choices(energy, [&](const std::vector<size_t>& choice) {
       const Cost before = cost_of(energy, choice), after = cost_of(shifted, choice);
       ASSERT_EQ(before.is_forbidden(), after.is_forbidden());
       if (before.is_forbidden()) return;
@@ -196,7 +196,7 @@ TEST(ShiftCosts, EveryChoiceCostsWhatItDid) {
     // What is rounded may be lost.
     more += sum_of_least(shifted).time_ps > sum_of_least(energy).time_ps + 100;
     const bool pairs = std::ranges::all_of(
-        energy.factors, [](const Factor& factor) { return factor.scope.size() <= 2; });
+        energy.tables, [](const Table& table) { return table.scope.size() <= 2; });
     less += pairs && sum_of_least(shifted).time_ps < sum_of_least(energy).time_ps - 100;
   }
   EXPECT_GT(more, 400);
@@ -208,14 +208,12 @@ TEST(ShiftCosts, AChainSaysAllByItself) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random(seed);
     Energy energy;
-    for (int i = 0; i < 6; ++i) energy.domain.push_back(static_cast<int>(random.between(1, 4)));
-    for (int i = 0; i + 1 < 6; ++i) {
-      Factor factor{{i, i + 1}, {}};
-      for (int entry =
-               energy.domain[static_cast<size_t>(i)] * energy.domain[static_cast<size_t>(i) + 1];
-           entry > 0; --entry)
-        factor.table.push_back(Cost{random.between(0, 9)});
-      energy.factors.push_back(std::move(factor));
+    for (int i = 0; i < 6; ++i) energy.domain.push_back(static_cast<size_t>(random.between(1, 4)));
+    for (size_t i = 0; i + 1 < 6; ++i) {
+      Table table{{i, i + 1}, {}};
+      for (size_t entry = energy.domain[i] * energy.domain[i + 1]; entry > 0; --entry)
+        table.entries.push_back(Cost{random.between(0, 9)});
+      energy.tables.push_back(std::move(table));
     }
     const Cost least = least_cost(energy);
     shift_costs(energy);
@@ -255,8 +253,8 @@ TEST(Elimination, WorkIsCounted) {
   // Whoever has the fewest neighbours at the time goes first: 0, then 4 and 5, which have three,
   // and not 1, which has four by then.
   Energy both_sides{{2, 2, 2, 2, 2, 2}, {}};
-  for (const int a : {0, 4, 5})
-    for (const int b : {1, 2, 3}) both_sides.factors.push_back({{a, b}, zeros(4)});
+  for (const size_t a : {0, 4, 5})
+    for (const size_t b : {1, 2, 3}) both_sides.tables.push_back({{a, b}, zeros(4)});
   EXPECT_EQ(minimise(both_sides).work, 3u * 8 * 2 + 4 * 2 + 2 * 2 + 1 * 2);
 }
 
@@ -283,8 +281,8 @@ TEST(Elimination, TablesMayBeAsLargeAsTheLimit) {
 }
 
 TEST(Elimination, TheFirstOfEquallyCheapChoicesIsTaken) {
-  EXPECT_EQ(minimise({{4}, {{{0}, {Cost{2}, Cost{1}, Cost{1}, Cost{1}}}}}).choice, std::vector{1});
-  EXPECT_EQ(minimise({{3, 3}, {}}).choice, (std::vector{0, 0}));
+  EXPECT_EQ(minimise({{4}, {{{0}, {Cost{2}, Cost{1}, Cost{1}, Cost{1}}}}}).choice, Numbers{1});
+  EXPECT_EQ(minimise({{3, 3}, {}}).choice, (Numbers{0, 0}));
 }
 
 TEST(Elimination, TiesAreCountedUpToTheMost) {
@@ -309,25 +307,25 @@ TEST(Elimination, TiesAreCountedUpToTheMost) {
 TEST(Elimination, PruningGoesOnWhileAQuarterGoes) {
   const auto pruned = [](int limit, size_t most_work = 1000) {
     Energy energy{{8}, {{{0}, {}}}};
-    for (int i = 0; i < 8; ++i) energy.factors[0].table.push_back(Cost{i});
+    for (int i = 0; i < 8; ++i) energy.tables[0].entries.push_back(Cost{i});
     return prune(energy, Cost{limit}, most_work);
   };
   // A look at an entry, and four for moving what it costs.
   constexpr size_t kOnce = 8 * 5;
-  EXPECT_EQ(pruned(7).kept[0], (std::vector{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(pruned(7).left[0], (Numbers{0, 1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(pruned(7).work, kOnce);
   EXPECT_EQ(pruned(6).work, kOnce);  // a quarter is not more than a quarter
-  EXPECT_EQ(pruned(6).energy.domain, std::vector{6});
+  EXPECT_EQ(pruned(6).energy.domain, Numbers{6});
   EXPECT_EQ(pruned(5).work, kOnce + 5 * 5);
-  EXPECT_EQ(pruned(5).kept[0], (std::vector{0, 1, 2, 3, 4}));
+  EXPECT_EQ(pruned(5).left[0], (Numbers{0, 1, 2, 3, 4}));
   EXPECT_EQ(pruned(1).work, kOnce + 5);
   EXPECT_FALSE(pruned(1).empty);
   EXPECT_TRUE(pruned(0).empty);
   EXPECT_EQ(pruned(0).work, kOnce);
   EXPECT_EQ(pruned(5, kOnce - 1).work, 0u);
-  EXPECT_EQ(pruned(5, kOnce - 1).energy.domain, std::vector{8});
+  EXPECT_EQ(pruned(5, kOnce - 1).energy.domain, Numbers{8});
   EXPECT_EQ(pruned(5, kOnce).work, kOnce);
-  EXPECT_EQ(pruned(5, kOnce).energy.domain, std::vector{5});
+  EXPECT_EQ(pruned(5, kOnce).energy.domain, Numbers{5});
   EXPECT_EQ(pruned(5, kOnce + 24).work, kOnce);
   EXPECT_EQ(pruned(5, kOnce + 25).work, kOnce + 25);
 }
@@ -335,12 +333,12 @@ TEST(Elimination, PruningGoesOnWhileAQuarterGoes) {
 /// What is left of a table of two variables are the entries of what is left of both.
 TEST(Elimination, PruningKeepsTheEntriesOfWhatIsLeft) {
   Energy energy{{2, 3}, {{{0, 1}, {}}, {{1}, {Cost{9}, Cost{0}, Cost{0}}}}};
-  for (int i = 0; i < 6; ++i) energy.factors[0].table.push_back(Cost{0, 0, i});
+  for (int i = 0; i < 6; ++i) energy.tables[0].entries.push_back(Cost{0, 0, i});
   const Pruned pruned = prune(energy, Cost{9}, 8 * 9 + 6 * 5);
-  EXPECT_EQ(pruned.kept, (std::vector{std::vector{0, 1}, std::vector{1, 2}}));
-  for (int a = 0; a < 2; ++a)
-    for (int b = 0; b < 2; ++b)
-      EXPECT_EQ(cost_of(pruned.energy, {a, b}), (Cost{0, 0, 3 * a + b + 1}));
+  EXPECT_EQ(pruned.left, (std::vector{Numbers{0, 1}, Numbers{1, 2}}));
+  for (size_t a = 0; a < 2; ++a)
+    for (size_t b = 0; b < 2; ++b)
+      EXPECT_EQ(cost_of(pruned.energy, {a, b}), (Cost{0, 0, static_cast<int64_t>(3 * a + b + 1)}));
 }
 
 TEST(Elimination, ForbiddenChoicesAreAvoided) {
@@ -350,7 +348,7 @@ TEST(Elimination, ForbiddenChoicesAreAvoided) {
       {2, 2},
       {{{0}, {Cost{0}, Cost{5}}}, {{1}, {Cost{3}, Cost{0}}}, {{0, 1}, {Cost{0}, no, no, Cost{0}}}}};
   const Minimum minimum = minimise(energy);
-  EXPECT_EQ(minimum.choice, (std::vector{0, 0}));
+  EXPECT_EQ(minimum.choice, (Numbers{0, 0}));
   EXPECT_EQ(minimum.cost, (Cost{3}));
   EXPECT_TRUE(minimum.exact());
 }
@@ -358,9 +356,9 @@ TEST(Elimination, ForbiddenChoicesAreAvoided) {
 TEST(Elimination, SumsOfForbiddenCostsDoNotOverflow) {
   const Cost no = Cost::forbidden();
   Energy energy{{2}, {}};
-  for (int i = 0; i < 100; ++i) energy.factors.push_back({{0}, {no, Cost{1}}});
+  for (int i = 0; i < 100; ++i) energy.tables.push_back({{0}, {no, Cost{1}}});
   const Minimum minimum = minimise(energy);
-  EXPECT_EQ(minimum.choice, (std::vector{1}));
+  EXPECT_EQ(minimum.choice, (Numbers{1}));
   EXPECT_EQ(minimum.cost, (Cost{100}));
 }
 
@@ -372,16 +370,16 @@ TEST(Elimination, NothingToChoose) {
 
 TEST(Elimination, LongChainsAreLinear) {
   Energy energy;
-  constexpr int kLength = 50'000;
-  for (int i = 0; i < kLength; ++i) energy.domain.push_back(3);
-  for (int i = 0; i + 1 < kLength; ++i) {
-    Factor factor{{i, i + 1}, {}};
+  constexpr size_t kLength = 50'000;
+  energy.domain.assign(kLength, 3);
+  for (size_t i = 0; i + 1 < kLength; ++i) {
+    Table table{{i, i + 1}, {}};
     for (int a = 0; a < 3; ++a)
-      for (int b = 0; b < 3; ++b) factor.table.push_back(Cost{a == b ? 0 : 1});
-    energy.factors.push_back(std::move(factor));
+      for (int b = 0; b < 3; ++b) table.entries.push_back(Cost{a == b ? 0 : 1});
+    energy.tables.push_back(std::move(table));
   }
-  energy.factors.push_back({{0}, {Cost{0}, Cost{9}, Cost{9}}});
-  energy.factors.push_back({{kLength - 1}, {Cost{9}, Cost{0}, Cost{9}}});
+  energy.tables.push_back({{0}, {Cost{0}, Cost{9}, Cost{9}}});
+  energy.tables.push_back({{kLength - 1}, {Cost{9}, Cost{0}, Cost{9}}});
   const Minimum minimum = minimise(energy);
   EXPECT_EQ(minimum.cost, (Cost{1}));
   EXPECT_TRUE(minimum.exact());

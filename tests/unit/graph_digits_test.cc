@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/text.h"
+#include "layout/candidates.h"
 
 namespace layline {
 namespace {
@@ -16,7 +17,7 @@ std::string digits_of(std::string_view name, const std::string& body) {
   const PlacementLimits limits;
   const Candidates candidates(graph, target, limits);
   const auto found = find_digits(candidates.problem());
-  for (size_t v = 0; v < found.size(); ++v) {
+  for (ValueIndex v : found.indices()) {
     if (candidates.problem().values[v].root->name() != name) continue;
     std::string text;
     for (const Dim& digit : found[v].size) text += (text.empty() ? "" : " ") + to_string(digit);

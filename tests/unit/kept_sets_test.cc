@@ -1,4 +1,4 @@
-#include "layout/kept_sets.h"
+#include "layout/solve/kept_sets.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ TEST(KeptSets, AreAllSetsByTheirSize) {
   EXPECT_EQ(sums(sets), (std::vector{100, 101, 102, 104, 103, 105, 106, 107}));
   EXPECT_EQ(sets.largest(), 3u);
   EXPECT_FALSE(sets.has_rest());
-  EXPECT_EQ(sets.count(), 8);
+  EXPECT_EQ(sets.count(), 8u);
 }
 
 TEST(KeptSets, NoMoreCopiesThanReads) {
@@ -33,7 +33,7 @@ TEST(KeptSets, ThoseThatAreTooManyAreOne) {
     EXPECT_EQ(sums(sets), (std::vector{100, 101, 102, 104}));
     EXPECT_EQ(sets.largest(), 1u);
     EXPECT_TRUE(sets.has_rest());
-    EXPECT_EQ(sets.count(), 5);
+    EXPECT_EQ(sets.count(), 5u);
   }
   const KeptSets sets(3, 3, 7, paid(), Cost::forbidden());
   EXPECT_EQ(sums(sets), (std::vector{100, 101, 102, 104, 103, 105, 106}));

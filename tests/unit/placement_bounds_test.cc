@@ -46,9 +46,12 @@ StartAt random_start(Random& random) {
   const int64_t which = random.between(0, 2);
   if (which == 0) return {};
   return [&random, which](const PlacementProblem& problem) {
-    std::vector<int> order(problem.nodes.size(), 0);
-    for (size_t n = 0; which == 2 && n < order.size(); ++n)
-      order[n] = static_cast<int>(random.between(0, std::ssize(problem.nodes[n].orders) - 1));
+    ChosenOrders order(problem.nodes.size(), kSourceOrder);
+    if (which == 1) return order;
+    for (NodeIndex n : order.indices()) {
+      const auto last = static_cast<int64_t>(problem.nodes[n].orders.size()) - 1;
+      order[n] = OrderIndex(static_cast<size_t>(random.between(0, last)));
+    }
     return order;
   };
 }
@@ -82,7 +85,7 @@ Claims compare(const TargetOrders& target, Ops ops, uint32_t graphs, bool limite
     };
     // What is paid is what the choice costs, and what was paid what the source does.
     EXPECT_EQ(search.price_of(placement.order), price(certificate.cost)) << told();
-    EXPECT_EQ(search.price_of(std::vector<int>(placement.order.size(), 0)),
+    EXPECT_EQ(search.price_of(ChosenOrders(placement.order.size(), kSourceOrder)),
               price(certificate.before))
         << told();
     const auto least = search.least(price(certificate.cost));

@@ -75,7 +75,7 @@ inline OrderKey key_of(const LoopOrder& order) {
 
 class AllOrders {
  public:
-  AllOrders(const Node& node, const std::vector<LoopOrder>& known) : node_(node) {
+  AllOrders(const Node& node, const Indexed<OrderIndex, LoopOrder>& known) : node_(node) {
     for (const LoopOrder& order : known) found_.emplace(key_of(order), order);
     cross_all(source_order(node));
     // The ports of a contraction are ordered independently: both may move.
@@ -139,30 +139,30 @@ class Search {
         target_(target),
         written_(problem.values.size()),
         copies_(problem.values.size()) {
-    for (size_t n = 0; n < problem.nodes.size(); ++n) {
+    for (NodeIndex n : problem.nodes.indices()) {
       nodes_.push_back(options(problem.nodes[n]));
       sequence_.push_back(n);
     }
     // The order of the graph: whatever an op reads has been written. What a state holds has been
     // written by the run before.
-    std::vector<bool> done(problem.values.size(), false);
-    std::vector<size_t> sorted;
-    for (size_t v = 0; v < problem.values.size(); ++v) {
-      done[v] = problem.values[v].producer < 0;
+    Indexed<ValueIndex, bool> done(problem.values.size(), false);
+    std::vector<NodeIndex> sorted;
+    for (ValueIndex v : problem.values.indices()) {
+      done[v] = !problem.values[v].producer;
       written_[v] = Relayout::identity(problem.values[v].root->shape());
     }
-    for (size_t n = 0; n < problem.nodes.size(); ++n)
+    for (NodeIndex n : problem.nodes.indices())
       if (problem.nodes[n].state) {
         sorted.push_back(n);
-        done[static_cast<size_t>(problem.nodes[n].result)] = true;
+        done[problem.nodes[n].result] = true;
       }
     while (sorted.size() < sequence_.size())
-      for (size_t n : sequence_) {
+      for (NodeIndex n : sequence_) {
         const PlacedNode& node = problem.nodes[n];
         const bool ready = std::ranges::all_of(
-            node.operands, [&](int v) { return v < 0 || done[static_cast<size_t>(v)]; });
-        if (!ready || done[static_cast<size_t>(node.result)]) continue;
-        done[static_cast<size_t>(node.result)] = true;
+            node.operands, [&](const auto& operand) { return !operand || done[operand->value]; });
+        if (!ready || done[node.result]) continue;
+        done[node.result] = true;
         sorted.push_back(n);
       }
     sequence_ = std::move(sorted);
@@ -176,11 +176,11 @@ class Search {
     return best_;
   }
   /// What a choice among the candidates costs.
-  Price price_of(const std::vector<int>& order) {
+  Price price_of(const ChosenOrders& order) {
     Price sum = start();
-    for (size_t n : sequence_) {
+    for (NodeIndex n : sequence_) {
       const PlacedNode& placed = problem_.nodes[n];
-      sum = sum + take(n, option(placed, placed.orders[static_cast<size_t>(order[n])]).value());
+      sum = sum + take(n, option(placed, placed.orders[order[n]]).value());
     }
     return sum;
   }
@@ -192,7 +192,7 @@ class Search {
 
   struct Option {
     LoopOrder order;
-    std::vector<std::pair<size_t, Relayout>> reads;  // distinct
+    std::vector<std::pair<ValueIndex, Relayout>> reads;  // distinct
     Relayout writes;
     Price price;
   };
@@ -206,7 +206,7 @@ class Search {
       return result;
     }
     if (placed.node->is(Op::relayout)) {
-      result.push_back(*option(placed, placed.orders[0]));
+      result.push_back(*option(placed, placed.orders[kSourceOrder]));
       return result;
     }
     for (auto& [key, order] : AllOrders(*placed.node, placed.orders).take())
@@ -217,14 +217,13 @@ class Search {
   std::optional<Option> option(const PlacedNode& placed, const LoopOrder& order) const {
     Option result{order, {}, order.result, {}};
     const auto too_many = [&](const Relayout& r) { return r.target().size() > target_.most_axes; };
-    const bool is_source = order.moves_like(placed.orders[0]);
+    const bool is_source = order.moves_like(placed.orders[kSourceOrder]);
     if (!is_source && (too_many(order.result) || std::ranges::any_of(order.operands, too_many)))
       return std::nullopt;
     for (size_t i = 0; i < placed.operands.size(); ++i) {
-      if (placed.operands[i] < 0) continue;
-      const auto value = static_cast<size_t>(placed.operands[i]);
-      const auto& reader = problem_.values[value].readers[static_cast<size_t>(placed.readers[i])];
-      const auto form = reader.from_root.then(order.operands[i]);
+      if (!placed.operands[i]) continue;
+      const ValueIndex value = placed.operands[i]->value;
+      const auto form = problem_.from_root(*placed.operands[i]).then(order.operands[i]);
       if (!form) return std::nullopt;
       const bool twice = std::ranges::any_of(result.reads, [&](const auto& read) {
         return read.first == value && read.second.moves_like(*form);
@@ -239,7 +238,7 @@ class Search {
     return result;
   }
 
-  Price conversion(size_t value, const Relayout& to) const {
+  Price conversion(ValueIndex value, const Relayout& to) const {
     const Relayout& from = written_[value];
     if (from.moves_like(to)) return {};
     const DType dtype = problem_.values[value].root->dtype();
@@ -249,25 +248,24 @@ class Search {
            price(move_cost(target_.moves, to, dtype));
   }
 
-  bool has_copy(size_t value, const Relayout& form) const {
+  bool has_copy(ValueIndex value, const Relayout& form) const {
     return std::ranges::any_of(copies_[value],
                                [&](const Relayout& copy) { return copy.moves_like(form); });
   }
 
   /// Has a copy of the value in this form, and pays for it if it is the first.
-  Price keep(size_t value, const Relayout& form) {
+  Price keep(ValueIndex value, const Relayout& form) {
     if (written_[value].moves_like(form) || has_copy(value, form)) return {};
     copies_[value].push_back(form);
     return conversion(value, form);
   }
 
   /// The copies that graph outputs and states need of a value just written.
-  Price outputs_price(size_t value) {
+  Price outputs_price(ValueIndex value) {
     Price result{};
-    for (const PlacementProblem::Output& output : problem_.outputs)
-      if (output.value == static_cast<int>(value))
-        result =
-            result + keep(value, problem_.values[value].forms[static_cast<size_t>(output.form)]);
+    for (const auto& output : problem_.outputs)
+      if (output && output->value == value)
+        result = result + keep(value, problem_.values[value].forms[output->form]);
     for (const auto& [written, form] : held_)
       if (written == value) result = result + keep(value, form);
     return result;
@@ -278,14 +276,14 @@ class Search {
     Price result{};
     held_.clear();
     for (auto& copies : copies_) copies.clear();
-    for (size_t v = 0; v < problem_.values.size(); ++v)
-      if (problem_.values[v].producer < 0) result = result + outputs_price(v);
+    for (ValueIndex v : problem_.values.indices())
+      if (!problem_.values[v].producer) result = result + outputs_price(v);
     return result;
   }
 
   /// Runs an op in an order; returns what that costs. A state is read when all has been written.
-  Price take(size_t n, const Option& option) {
-    const auto result = static_cast<size_t>(problem_.nodes[n].result);
+  Price take(NodeIndex n, const Option& option) {
+    const ValueIndex result = problem_.nodes[n].result;
     Price cost = option.price;
     if (problem_.nodes[n].state)
       held_.push_back(option.reads[0]);
@@ -305,7 +303,7 @@ class Search {
         best_choice_.emplace_back(problem_.nodes[sequence_[d]].node, chosen_[d]->order);
       return;
     }
-    const size_t n = sequence_[depth];
+    const NodeIndex n = sequence_[depth];
     chosen_.resize(sequence_.size());
     for (const Option& option : nodes_[n]) {
       const auto copies = copies_;
@@ -320,11 +318,11 @@ class Search {
 
   const PlacementProblem& problem_;
   const TargetOrders& target_;
-  std::vector<std::vector<Option>> nodes_;
-  std::vector<size_t> sequence_;
-  std::vector<Relayout> written_;
-  std::vector<std::vector<Relayout>> copies_;
-  std::vector<std::pair<size_t, Relayout>> held_;  // what states read at the end
+  Indexed<NodeIndex, std::vector<Option>> nodes_;
+  std::vector<NodeIndex> sequence_;
+  Indexed<ValueIndex, Relayout> written_;
+  Indexed<ValueIndex, std::vector<Relayout>> copies_;
+  std::vector<std::pair<ValueIndex, Relayout>> held_;  // what states read at the end
   std::vector<const Option*> chosen_;
   std::vector<std::pair<const Node*, LoopOrder>> best_choice_;
   Price best_;

@@ -43,12 +43,12 @@ std::string numbers(Ops ops, const PlacementLimits& limits) {
     regions += certificate.regions;
     largest += certificate.largest_region;
     optimal += certificate.optimal();
-    for (size_t n = 0; n < placement.order.size(); ++n) {
+    for (NodeIndex n : placement.order.indices()) {
       const PlacedNode& node = placement.problem.nodes[n];
-      orders = mixed(orders, static_cast<size_t>(placement.order[n]));
-      for (const int form : node.writes) orders = mixed(orders, static_cast<size_t>(form));
+      orders = mixed(orders, placement.order[n].number());
+      for (const FormIndex form : node.writes) orders = mixed(orders, form.number());
       for (const auto& read : node.reads)
-        for (const int form : read) orders = mixed(orders, static_cast<size_t>(form + 1));
+        for (const auto& form : read) orders = mixed(orders, form ? form->number() + 1 : 0);
     }
   }
   return fmt::format(

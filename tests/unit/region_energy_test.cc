@@ -1,8 +1,9 @@
 // How many entries the tables of a region take, and that no more are needed.
-#include "layout/region_energy.h"
+#include "layout/solve/region_energy.h"
 
 #include <gtest/gtest.h>
 
+#include "layout/candidates.h"
 #include "small_graph.h"
 
 namespace layline {
@@ -11,11 +12,10 @@ namespace {
 /// All ops of a graph that have a choice, and all values at them.
 Region whole(const PlacementProblem& problem, Choices& choices) {
   Region region;
-  for (size_t n = 0; n < problem.nodes.size(); ++n)
-    if (choices.has_choice(static_cast<int>(n))) region.nodes.push_back(static_cast<int>(n));
-  for (size_t v = 0; v < problem.values.size(); ++v)
-    if (choices.look_at(static_cast<int>(v)).any() >= 0)
-      region.values.push_back(static_cast<int>(v));
+  for (NodeIndex n : problem.nodes.indices())
+    if (problem.nodes[n].has_choice()) region.nodes.push_back(n);
+  for (ValueIndex v : problem.values.indices())
+    if (choices.look_at(v).any()) region.values.push_back(v);
   return region;
 }
 
@@ -41,8 +41,8 @@ TEST(RegionEnergy, TakesTheRoomThatItNeeds) {
       ASSERT_TRUE(energy);
       const size_t taken = kPlenty - room;
       size_t entries = 0;  // but those of the ops themselves
-      for (size_t f = region.nodes.size(); f < energy->factors.size(); ++f)
-        entries += energy->factors[f].table.size();
+      for (size_t t = region.nodes.size(); t < energy->tables.size(); ++t)
+        entries += energy->tables[t].entries.size();
       EXPECT_GE(taken, entries);
       if (energy->domain.size() == region.nodes.size()) {
         EXPECT_EQ(taken, entries);
@@ -55,9 +55,9 @@ TEST(RegionEnergy, TakesTheRoomThatItNeeds) {
       EXPECT_FALSE(energy_of(choices, region, limits, {}, room));
       const Minimum minimum = minimise(*energy);
       if (!minimum.exact()) continue;
-      std::vector<int> order(problem.nodes.size(), 0);
+      ChosenOrders order(problem.nodes.size(), kSourceOrder);
       for (size_t i = 0; i < region.nodes.size(); ++i)
-        order[static_cast<size_t>(region.nodes[i])] = minimum.choice[i];
+        order[region.nodes[i]] = OrderIndex(minimum.choice[i]);
       EXPECT_EQ(choices.cost_in(region, order).price(), minimum.cost.price()) << seed;
       ++compared;
     }

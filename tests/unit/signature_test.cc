@@ -25,7 +25,7 @@ Ints coordinates(const Signature& s, const Node& node, int port, int64_t positio
     if (binding[dim].broadcast) continue;
     const auto& variables = binding[dim].variables;
     for (size_t i = variables.size(); i-- > 0;) {
-      const auto v = static_cast<size_t>(variables[i]);
+      const VariableId v = variables[i];
       const int64_t radix = i == 0 ? size : s.variables[v].size.value();
       result[v] = index % radix;
       index /= radix;
@@ -66,10 +66,10 @@ TEST(Signature, BindsEveryDimToVariablesOfItsSize) {
         const BoundDim& own = s.port(port)[dim];
         Dim size = 1;
         bool ordered = false;
-        for (int v : own.variables) {
-          bound[static_cast<size_t>(v)] = true;
-          size = size * s.variables[static_cast<size_t>(v)].size;
-          ordered |= s.variables[static_cast<size_t>(v)].role == Role::ordered;
+        for (VariableId v : own.variables) {
+          bound[v] = true;
+          size = size * s.variables[v].size;
+          ordered |= s.variables[v].role == Role::ordered;
         }
         if (own.broadcast) size = 1;
         EXPECT_TRUE(shape[dim] == size || (ordered && !own.broadcast))

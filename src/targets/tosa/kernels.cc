@@ -17,7 +17,7 @@ constexpr unsigned kNumber = kFloat | kInt32, kAny = kNumber | kNarrow | kBool,
                    kBits = kInt32 | kNarrow | kBool;
 constexpr int64_t kMostKernel = 8192;  // MAX_KERNEL and MAX_STRIDE of level 8K
 
-std::string fits(const Value* value) {
+std::string refuse_tensor(const Value* value) {
   if (!element_type(value->dtype()))
     return fmt::format("TOSA has no {} tensors", name(value->dtype()));
   if (!is_static(value->shape())) return "the shape is dynamic; export the model with fixed sizes";
@@ -28,7 +28,7 @@ std::string fits(const Value* value) {
 }
 
 /// Tensors that are only seen in other shapes may have any number of axes.
-std::string has_few_axes(const Value* value) {
+std::string refuse_axes(const Value* value) {
   const size_t axes = value->shape().size();
   return axes > kMostAxes ? fmt::format("{} axes, TOSA takes at most {}", axes, kMostAxes) : "";
 }
@@ -316,14 +316,14 @@ const Kernel* find_kernel(Op op) {
 }
 
 std::string refusal(const Value* value) {
-  std::string why = fits(value);
-  return why.empty() ? has_few_axes(value) : why;
+  std::string why = refuse_tensor(value);
+  return why.empty() ? refuse_axes(value) : why;
 }
 
 std::string refusal(const Node& node) {
   if (is_quantised(node)) return refuse_quantised(node);
   const auto refuse =
-      node.is(Op::relayout) ? fits : [](const Value* value) { return refusal(value); };
+      node.is(Op::relayout) ? refuse_tensor : [](const Value* value) { return refusal(value); };
   for (const Value* operand : node.operands())
     if (std::string why = refuse(operand); !why.empty()) return why;
   if (std::string why = refuse(node.result()); !why.empty()) return why;

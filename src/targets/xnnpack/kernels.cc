@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxConcatenated = 5;  // the schema's Concatenate5
 
-std::string fits(const Value* value) {
+std::string refuse_tensor(const Value* value) {
   const bool is_real = value->dtype() == DType::f32 || value->dtype() == DType::f16;
   if (!is_real && !value->type().quantisation)
     return fmt::format("XNNPACK has no {} tensors", name(value->dtype()));
@@ -478,8 +478,8 @@ std::string refusal(const Node& node) {
   const Kernel* kernel = find_kernel(node.op());
   if (kernel == nullptr) return fmt::format("XNNPACK has no {}", name(node.op()));
   for (const Value* operand : node.operands())
-    if (std::string why = fits(operand); !why.empty()) return why;
-  if (std::string why = fits(node.result()); !why.empty()) return why;
+    if (std::string why = refuse_tensor(operand); !why.empty()) return why;
+  if (std::string why = refuse_tensor(node.result()); !why.empty()) return why;
   if (is_quantised(node) || is_dynamic(node.attributes()))
     if (std::string why = refuse_quantised(node); !why.empty()) return why;
   return kernel->refuse(node);

@@ -45,7 +45,7 @@ std::vector<Value*> with_bias(Call& call, Value* x, Value* weight) {
   return all;
 }
 
-void forward(Call& call, const Operands& given, ConvAttrs attrs) {
+void add_conv(Call& call, const Operands& given, ConvAttrs attrs) {
   finish(call, given,
          call.add(Op::conv, with_bias(call, given.input, call.to_channels_last(given.weight)),
                   std::move(attrs)));
@@ -63,7 +63,7 @@ void conv(Call& call) {
   const Operands given = operands(call);
   ConvAttrs attrs = attributes(call, given.spatial);
   attrs.low = attrs.high = call.ints_per_axis("padding", given.spatial, {0});
-  forward(call, given, std::move(attrs));
+  add_conv(call, given, std::move(attrs));
 }
 
 void conv_named_padding(Call& call) {
@@ -82,7 +82,7 @@ void conv_named_padding(Call& call) {
     attrs.low[i] = *total / 2;
     attrs.high[i] = *total - attrs.low[i];
   }
-  forward(call, given, std::move(attrs));
+  add_conv(call, given, std::move(attrs));
 }
 
 /// [I, O/g, k...] to [O, k..., I/g].
@@ -102,7 +102,7 @@ Value* transposed_weight(Call& call, Value* weight, int64_t groups) {
   return call.view(call.permute(call.view(weight, grouped), order), result);
 }
 
-void backward(Call& call) {
+void conv_transpose(Call& call) {
   const Operands given = operands(call);
   ConvTransposeAttrs attrs;
   attrs.stride = call.ints_per_axis("stride", given.spatial, {1});
@@ -115,7 +115,7 @@ void backward(Call& call) {
          call.add(Op::conv_transpose, with_bias(call, given.input, weight), std::move(attrs)));
 }
 
-void convolution(Call& call) { call.flag("transposed", false) ? backward(call) : conv(call); }
+void convolution(Call& call) { call.flag("transposed", false) ? conv_transpose(call) : conv(call); }
 
 constexpr OpRule kRules[] = {
     {"aten.conv1d.default", conv},
@@ -124,9 +124,9 @@ constexpr OpRule kRules[] = {
     {"aten.conv1d.padding", conv_named_padding},
     {"aten.conv2d.padding", conv_named_padding},
     {"aten.conv3d.padding", conv_named_padding},
-    {"aten.conv_transpose1d.default", backward},
-    {"aten.conv_transpose2d.input", backward},
-    {"aten.conv_transpose3d.input", backward},
+    {"aten.conv_transpose1d.default", conv_transpose},
+    {"aten.conv_transpose2d.input", conv_transpose},
+    {"aten.conv_transpose3d.input", conv_transpose},
     {"aten.convolution.default", convolution},
 };
 

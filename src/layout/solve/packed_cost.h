@@ -1,5 +1,4 @@
-// A cost as one number: adding and comparing costs is what eliminating variables takes its time
-// for.
+// A cost as one number. Eliminating variables spends its time on adding and comparing costs.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +9,8 @@
 
 namespace layline {
 
-/// Time is in the upper word; permutes, views and reordered ops share the lower one. None of these
-/// may exceed kMostTies in a sum.
+/// Time is in the upper word. Permutes, views and reordered ops share the lower word; none of the
+/// three may exceed kMostTies in a sum.
 class PackedCost {
  public:
   static constexpr int kTieBits = 21;
@@ -30,7 +29,7 @@ class PackedCost {
             (ties >> kTieBits) & kMostTies, ties & kMostTies};
   }
   int64_t time_ps() const { return static_cast<int64_t>(bits_ >> kWord); }
-  /// What is left is no less than nothing.
+  /// `ps` may be negative, but the total may not become so.
   void add_time(int64_t ps) { bits_ += static_cast<Bits>(ps) << kWord; }
 
   /// As Cost::price.
@@ -39,7 +38,7 @@ class PackedCost {
   uint64_t ties() const { return static_cast<uint64_t>(bits_); }
   static PackedCost of_ties(uint64_t ties) { return PackedCost(Bits{ties}); }
 
-  /// As the sum of costs: what is forbidden stays so.
+  /// The sum of two costs. A forbidden cost stays forbidden.
   friend PackedCost operator+(PackedCost a, PackedCost b) {
     const Bits both = a.bits_ + b.bits_;
     const auto time =
