@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "frontend/pt2/call.h"
+#include "frontend/pt2/ops/rules.h"
 #include "ir/op.h"
 #include "ir/text.h"
 #include "targets/kernel_calls.h"

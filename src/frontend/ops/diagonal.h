@@ -1,0 +1,18 @@
+// Diagonals, and the constants that are made of them.
+#pragma once
+
+#include "ir/builder.h"
+
+namespace layline::ops {
+
+/// The elements [i, i + offset] of two axes, as a new last axis.
+Value* diagonal(const Builder& build, Value* x, int64_t offset, int64_t axis1, int64_t axis2);
+/// The last axis on a diagonal of zeros, which is two new last axes.
+Value* on_diagonal(const Builder& build, Value* x, int64_t offset);
+/// A matrix with ones on its main diagonal.
+Value* eye(const Builder& build, const TensorType& type);
+/// The rows, then the columns, of the places on or below a diagonal, or on or above it (`upper`).
+Value* triangle_indices(const Builder& build, DType dtype, int64_t rows, int64_t columns,
+                        int64_t offset, bool upper);
+
+}  // namespace layline::ops
