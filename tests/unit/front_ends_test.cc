@@ -68,7 +68,7 @@ TEST(FrontEnds, WhatIsCompiledAlreadyIsSaidToBe) {
 
 TEST(FrontEnds, WhatNobodyRecognisesIsReadAsText) {
   EXPECT_NE(refusal("nothing").find("expected 'graph'"), std::string::npos) << refusal("nothing");
-  EXPECT_NE(refusal("").find("expected 'graph'"), std::string::npos) << refusal("");
+  EXPECT_NE(refusal("// graph").find("expected 'graph'"), std::string::npos);
 }
 
 }  // namespace

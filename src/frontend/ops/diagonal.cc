@@ -73,24 +73,20 @@ Value* eye(const Builder& build, const TensorType& type) {
   return build.constant(matrix);
 }
 
-Value* triangle_indices(const Builder& build, DType dtype, int64_t rows, int64_t columns,
-                        int64_t offset, bool upper) {
-  constexpr int64_t kMostPlaces = 1 << 26;
-  if (rows < 0 || columns < 0 || (columns > 0 && rows > kMostPlaces / columns))
-    build.fail("lists places of a {}x{} matrix", rows, columns);
-  Ints row, column;
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j) {
+Value* triangle_indices(const Builder& build, const TensorType& type, const Triangle& triangle) {
+  if (!is_static(type.shape)) build.fail("of a dynamic size is not supported");
+  if (type.shape.size() != 2) build.fail("makes no {}", to_string(type));
+  const auto [rows, columns, offset, upper] = triangle;
+  Tensor places(type);
+  const int64_t count = places.dim(1);
+  int64_t next = 0;
+  for (int64_t i = 0; i < rows && next < count; ++i)
+    for (int64_t j = 0; j < columns && next < count; ++j) {
       if (upper ? j - i < offset : j - i > offset) continue;
-      row.push_back(i);
-      column.push_back(j);
+      places.set_int(next, i);
+      places.set_int(count + next, j);
+      ++next;
     }
-  const int64_t count = std::ssize(row);
-  Tensor places({dtype, {2, count}});
-  for (int64_t i = 0; i < count; ++i) {
-    places.set_int(i, row[static_cast<size_t>(i)]);
-    places.set_int(count + i, column[static_cast<size_t>(i)]);
-  }
   return build.constant(places);
 }
 

@@ -11,8 +11,14 @@ Value* diagonal(const Builder& build, Value* x, int64_t offset, int64_t axis1, i
 Value* on_diagonal(const Builder& build, Value* x, int64_t offset);
 /// A matrix with ones on its main diagonal.
 Value* eye(const Builder& build, const TensorType& type);
-/// The rows, then the columns, of the places on or below a diagonal, or on or above it (`upper`).
-Value* triangle_indices(const Builder& build, DType dtype, int64_t rows, int64_t columns,
-                        int64_t offset, bool upper);
+
+/// The places of a matrix on or below a diagonal, or on or above it (`upper`).
+struct Triangle {
+  int64_t rows, columns;
+  int64_t offset;
+  bool upper;
+};
+/// The rows, then the columns, of as many places as the type, [2, count], has.
+Value* triangle_indices(const Builder& build, const TensorType& type, const Triangle& triangle);
 
 }  // namespace layline::ops

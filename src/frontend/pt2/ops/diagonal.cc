@@ -39,8 +39,9 @@ void eye(Call& call) { call.result(ops::eye(call, call.recorded())); }
 
 template <bool upper>
 void triangle_indices(Call& call) {
-  call.result(ops::triangle_indices(call, call.recorded().dtype, call.integer("row"),
-                                    call.integer("col"), call.integer("offset", 0), upper));
+  const int64_t rows = call.integer("row"), columns = call.integer("col");
+  call.result(ops::triangle_indices(call, call.recorded(),
+                                    {rows, columns, call.integer("offset", 0), upper}));
 }
 
 constexpr OpRule kRules[] = {

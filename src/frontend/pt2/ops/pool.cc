@@ -17,7 +17,7 @@ ops::PoolWindow window(const Call& call, size_t spatial) {
   window.low = window.high = call.ints_per_axis("padding", spatial, {0});
   window.ceil = call.flag("ceil_mode", false);
   for (size_t i = 0; i < spatial; ++i)
-    if (window.low[i] > window.kernel[i] / 2)
+    if (window.kernel[i] > 0 && window.low[i] > window.kernel[i] / 2)
       call.fail("padding should be at most half of kernel_size, but is {} for {}", window.low[i],
                 window.kernel[i]);
   return window;
