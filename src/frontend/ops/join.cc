@@ -37,6 +37,9 @@ Value* along_grid(const Builder& build, Value* vector, const Shape& grid, size_t
 }  // namespace
 
 Value* stack(const Builder& build, std::vector<Value*> parts, int64_t axis) {
+  for (const Value* part : parts)
+    if (part->shape() != parts[0]->shape())
+      build.fail("stacks {} and {}", to_string(parts[0]->type()), to_string(part->type()));
   for (Value*& part : parts) part = with_axis(build, part, axis);
   return build.concat(std::move(parts), axis);
 }
