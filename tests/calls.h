@@ -8,17 +8,18 @@
 // An argument is a number, true, a "text", none, dtype:i8, a list [1,2], a list of tensors (a,b,_),
 // a tensor, or %NAME for one that has been named before. A tensor is NAME:DTYPE[SIZES]{ELEMENTS}.
 // The name is optional; without elements they are 0, 1, 2 and so on; {1..4} counts and {7*3}
-// repeats. <STRIDES> after the sizes say how it lies in memory, with the elements in that order.
+// repeats. <STRIDES> after the sizes say how it lies in memory, with the elements in that order;
+// without them it is row-major.
 // const(...), param(...) and buffer(...) make it a tensor that the model stores.
 //
 // The result is the type that the model records, (a | b) a list of them. With elements it is an
 // output of the model, which must have those elements. A line `=> x {1,2}` says what the model
 // leaves behind in x, which it changes, and `without pad` that its graph has no such op.
 //
-// A size s0 is dynamic, from 2 to 8, and here 4; s1 is from 2 to 8, and here 3. Sizes and arguments
-// may be s0+1, s0-1, 2*s0 and s0//2; sym:3 and sym:[3] are numbers written as sizes. The model
-// says what s0 was when it was exported, and does not say it of s1. A result _ is None. A message
-// that ends in $ is the end of what is said.
+// A size s0 is dynamic, from 2 to 8, and here 4; s1 is from 2 to 8, and here 3. Sizes, strides and
+// arguments may be s0+1, s0-1, 2*s0 and s0//2; sym:3 and sym:[3] are numbers written as sizes. The
+// model says what s0 was when it was exported, and does not say it of s1. A result _ is None. A
+// message that ends in $ is the end of what is said.
 #pragma once
 
 #include <fmt/format.h>
@@ -56,12 +57,20 @@ struct Size {
   }
 };
 
+inline Size operator*(const Size& a, const Size& b) {
+  if (a.expression.empty() && b.expression.empty()) return {"", a.value * b.value};
+  auto factor = [](const Size& size) {
+    return size.expression.empty() ? fmt::format("Integer({})", size.value) : size.expression;
+  };
+  return {fmt::format("Mul({}, {})", factor(a), factor(b)), a.value * b.value};
+}
+
 struct TensorText {
   std::string name;
   std::string storage;  // const, param, buffer, or empty for an input
   DType dtype = DType::f32;
   std::vector<Size> sizes;
-  std::optional<std::vector<int64_t>> strides;
+  std::optional<std::vector<Size>> strides;
   std::optional<Numbers> elements;
 
   Shape shape() const {
@@ -232,7 +241,7 @@ inline TensorText tensor_of(Scanner& scanner) {
   if (scanner.accept("<")) {
     tensor.strides.emplace();
     while (!scanner.accept(">")) {
-      tensor.strides->push_back(std::stoll(scanner.until(",>")));
+      tensor.strides->push_back(size_of(scanner.until(",>"), scanner));
       scanner.accept(",");
     }
   }
@@ -254,7 +263,7 @@ inline Tensor value_of(const TensorText& text, const std::string& where) {
       place = 0;
       int64_t rest = i;
       for (size_t a = text.sizes.size(); a-- > 0;) {
-        place += rest % text.sizes[a].value * (*text.strides)[a];
+        place += rest % text.sizes[a].value * (*text.strides)[a].value;
         rest /= text.sizes[a].value;
       }
     }
@@ -351,12 +360,11 @@ class ModelWriter {
   std::string define_meta(TensorText& tensor) {
     if (tensor.name.empty()) tensor.name = fmt::format("t{}", metas_.size());
     std::vector<std::string> sizes, strides;
-    int64_t stride = 1;
+    Size stride{"", 1};
     for (size_t a = tensor.sizes.size(); a-- > 0;) {
-      const int64_t given = tensor.strides ? tensor.strides->at(a) : stride;
       sizes.insert(sizes.begin(), tensor.sizes[a].json());
-      strides.insert(strides.begin(), Size{"", given}.json());
-      stride *= tensor.sizes[a].value;
+      strides.insert(strides.begin(), (tensor.strides ? tensor.strides->at(a) : stride).json());
+      stride = stride * tensor.sizes[a];
     }
     const std::string meta = fmt::format(
         R"({{"dtype":{},"sizes":[{}],"requires_grad":false,"device":{{"type":"cpu","index":null}},)"

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "compiler/targets.h"
-#include "frontend/pt2/call.h"
+#include "frontend/pt2/ops/rules.h"
 #include "ir/op.h"
 #include "ir/text.h"
 #include "targets/kernel_calls.h"

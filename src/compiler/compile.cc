@@ -1,7 +1,5 @@
 #include "compiler/compile.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <chrono>
 #include <iterator>
@@ -9,11 +7,9 @@
 #include <unordered_map>
 
 #include "base/error.h"
-#include "base/mapped_file.h"
 #include "compiler/boundary.h"
 #include "compiler/draw.h"
 #include "compiler/explain.h"
-#include "frontend/pt2/import.h"
 #include "ir/text.h"
 #include "layline/version.h"
 #include "pte/writer.h"
@@ -23,43 +19,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::string_view kZipMagic = "PK";
-constexpr std::string_view kTosaMagic = "TOSA";
 constexpr std::string_view kImportStage = "import";
 constexpr std::string_view kDelegate = "delegate";
 
 double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-bool moves_data(const Node& node) {
-  return node.is(Op::relayout) && !node.attrs<RelayoutAttrs>().relayout.is_view();
-}
-
-LoadedModel import_model(const std::shared_ptr<const MappedFile>& file) {
-  const std::string& path = file->path();
-  const std::string_view bytes(reinterpret_cast<const char*>(file->bytes().data()),
-                               file->bytes().size());
-  LoadedModel model;
-  if (bytes.starts_with(kZipMagic) || path.ends_with(".pt2")) {
-    for (pt2::ImportedMethod& method : pt2::import_archive(file)) {
-      model.methods.push_back(std::move(method.graph));
-      model.permutes += method.permutes_in_model;
-    }
-    return model;
-  }
-  if (pte::is_program(path, file->bytes()))
-    throw UserError("'{}' is a compiled program already; 'layline run' runs it", path);
-  if (bytes.size() > 8 && bytes.substr(4, 4) == kTosaMagic)
-    throw UserError("'{}' is a compiled TOSA program, which Arm's tools read", path);
-  model.methods = parse_graphs(bytes, path);
-  for (const Graph& graph : model.methods) {
-    if (!simdjson::validate_utf8(graph.name()))
-      throw UserError("'{}': the name of a graph is not UTF-8, as a method's must be; rename it",
-                      path);
-    for (const Node* node : graph) model.permutes += moves_data(*node);
-  }
-  return model;
 }
 
 /// Methods that share a state must find it in one order, and each is placed by itself.

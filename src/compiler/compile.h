@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/front_ends.h"
 #include "compiler/targets.h"
 #include "report/picture.h"
 #include "report/report.h"
@@ -48,21 +49,16 @@ struct Compiled {
   std::vector<Certificate> certificates;  // one for each method, unless placement is disabled
 };
 
-/// A model as it was written, one graph for each method.
-struct LoadedModel {
-  std::vector<Graph> methods;
-  int64_t permutes = 0;  // that it makes itself
-};
-
-/// Reads a .pt2 archive or graphs in text form; inputs and outputs get the names and the orders in
-/// which the caller knows them. Throws UserError, also for sizes that the target cannot have.
+/// Reads a model in any format that there is a front end for; inputs and outputs get the names and
+/// the orders in which the caller knows them. Throws UserError, also for sizes that the target
+/// cannot have.
 LoadedModel load_model(const std::string& path, const CompileOptions& options);
 
 /// What is asked of the target, `delegate` among what is disabled included.
 TargetOptions target_options(const CompileOptions& options);
 PipelineOptions pipeline_options(const CompileOptions& options);
 
-/// Reads a .pt2 archive or a graph in text form and compiles it. Throws UserError, and Cancelled.
+/// Reads a model and compiles it. Throws UserError, and Cancelled.
 Compiled compile(const std::string& model, const CompileOptions& options);
 Compiled compile(const std::shared_ptr<const MappedFile>& model, const CompileOptions& options);
 

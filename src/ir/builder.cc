@@ -7,6 +7,10 @@
 
 namespace layline {
 
+void Builder::fail(const std::string& message) const {
+  throw UserError("{}: {}{}{}", describe(*origin_), op_, op_.empty() ? "" : ": ", message);
+}
+
 Value* Builder::add(Op op, std::vector<Value*> operands) const {
   if (info(op).attributes == Attributes(BinaryAttrs{}).index())
     return add(op, std::move(operands), BinaryAttrs{});

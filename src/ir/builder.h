@@ -3,20 +3,33 @@
 
 #include <initializer_list>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "ir/graph.h"
 
 namespace layline {
 
 class Builder {
  public:
-  Builder(Graph& graph, OriginRef origin) : graph_(graph), origin_(std::move(origin)) {}
+  /// `op` is what the model calls the op that nodes are built for. Front ends name it, and the
+  /// messages of `fail` have it; it lives as long as the builder.
+  Builder(Graph& graph, OriginRef origin, std::string_view op = {})
+      : graph_(graph), origin_(std::move(origin)), op_(op) {}
 
   Graph& graph() const { return graph_; }
   const OriginRef& origin() const { return origin_; }
+
+  /// Refuses the model: a UserError that names the place in it and the op.
+  [[noreturn]] void fail(const std::string& message) const;
+  template <typename First, typename... Rest>
+  [[noreturn]] void fail(fmt::format_string<First, Rest...> format, First&& first,
+                         Rest&&... rest) const {
+    fail(fmt::format(format, std::forward<First>(first), std::forward<Rest>(rest)...));
+  }
 
   /// Operands that are made on the way stand in the braces of one call, which makes them in the
   /// order written: arguments are evaluated in the order that a compiler likes, and the order of
@@ -55,6 +68,7 @@ class Builder {
  private:
   Graph& graph_;
   OriginRef origin_;
+  std::string_view op_;
 };
 
 }  // namespace layline

@@ -40,15 +40,11 @@ DType core_dtype(TorchDType dtype) {
 
 Call::Call(layline::Graph& graph, const Graph& program, const Node& node, TensorEnv& env,
            Symbols& symbols, OriginRef origin)
-    : Builder(graph, std::move(origin)),
+    : Builder(graph, std::move(origin), node.target),
       program_(program),
       node_(node),
       env_(env),
       symbols_(symbols) {}
-
-void Call::fail(const std::string& message) const {
-  throw UserError("{}: {}: {}", describe(*origin()), node_.target, message);
-}
 
 void Call::wrong_kind(std::string_view argument, std::string_view expected) const {
   fail("argument `{}` should be {}, but is {}", argument, expected, kind_name(require(argument)));
@@ -107,27 +103,50 @@ std::vector<Value*> Call::optional_tensors(std::string_view argument) const {
   return values;
 }
 
+const TensorMeta* Call::strided(std::string_view tensor) const {
+  auto found = program_.tensor_values.find(tensor);
+  const bool known =
+      found != program_.tensor_values.end() && found->second.layout == Layout::kStrided;
+  return known ? &found->second : nullptr;
+}
+
+std::vector<Sum> Call::lengths(const std::vector<SymInt>& recorded) const {
+  std::vector<Sum> sums;
+  for (const SymInt& length : recorded) sums.push_back(symbols_.sum(length));
+  return sums;
+}
+
 bool Call::is_contiguous(std::string_view argument) const {
-  return contiguity(tensor_name(argument)).value_or(false);
+  const TensorMeta* recorded = strided(tensor_name(argument));
+  return recorded != nullptr && is_row_major(*recorded);
 }
 
-bool Call::copies(std::string_view argument) const {
-  const auto* result = node_.outputs.empty() ? nullptr : node_.outputs.front().as<TensorArg>();
-  if (result == nullptr) return false;
-  const auto before = contiguity(tensor_name(argument)), after = contiguity(result->name);
-  return before && after && *before != *after;
+std::string_view Call::base() const {
+  if (node_.inputs.empty()) fail("has nothing to write to");
+  return tensor_name(node_.inputs.front().name);
 }
 
-std::optional<bool> Call::contiguity(std::string_view tensor) const {
-  auto meta = program_.tensor_values.find(tensor);
-  if (meta == program_.tensor_values.end()) return std::nullopt;
-  const auto& [sizes, strides] = std::tie(meta->second.sizes, meta->second.strides);
-  int64_t expected = 1;
+bool Call::copied_base_to(std::string_view result) const {
+  if (flag("copy", false)) return true;
+  const TensorMeta *before = strided(base()), *after = strided(result);
+  if (before == nullptr || after == nullptr) return false;
+  if (before->dtype != after->dtype) return true;
+  const std::vector<Sum> sizes = lengths(before->sizes);
+  // A reshape: no view of a tensor that is not row-major is, and every view of one that is.
+  if (sizes != lengths(after->sizes)) return is_row_major(*before) != is_row_major(*after);
+  const std::vector<Sum> from = lengths(before->strides), to = lengths(after->strides);
+  for (size_t a = 0; a < sizes.size(); ++a)
+    if (sizes[a] != Sum::number(1) && from[a] != to[a]) return true;
+  return false;
+}
+
+bool Call::is_row_major(const TensorMeta& meta) const {
+  const std::vector<Sum> sizes = lengths(meta.sizes), strides = lengths(meta.strides);
+  Sum expected = Sum::number(1);
   for (size_t a = sizes.size(); a-- > 0;) {
-    if (!sizes[a].value || !strides[a].value) return std::nullopt;
-    if (*sizes[a].value == 1) continue;
-    if (*strides[a].value != expected) return false;
-    expected *= *sizes[a].value;
+    if (sizes[a] == Sum::number(1)) continue;
+    if (strides[a] != expected) return false;
+    expected = expected * sizes[a];
   }
   return true;
 }
@@ -150,40 +169,6 @@ int64_t Call::literal(std::string_view argument, const SymIntArg& item) const {
 Sum Call::expression(std::string_view argument) const {
   const auto* symbolic = require(argument).as<SymIntArg>();
   return symbolic ? expression(argument, *symbolic) : Sum::number(integer(argument));
-}
-
-int64_t Call::static_length(const Value* x, int64_t axis) const {
-  const Dim length = x->shape()[static_cast<size_t>(axis)];
-  if (!length.is_static())
-    fail(
-        "axis {} of {} is dynamic, which layline does not support here; export it with a fixed "
-        "size",
-        axis, to_string(x->type()));
-  return length.value();
-}
-
-Value* Call::arange(const TensorType& type, double start, double step) const {
-  return front_of_constant(type.shape, [&](const Shape& whole) {
-    Tensor numbers({type.dtype, whole});
-    for (int64_t i = 0; i < numbers.count(); ++i)
-      numbers.set(i, start + static_cast<double>(i) * step);
-    return Constant::of(numbers);
-  });
-}
-
-Shape Call::bounds(const Shape& shape) const {
-  constexpr int64_t kMostElements = 1 << 28;
-  const Shape whole = symbols().greatest(shape);
-  const auto elements = checked_product(static_dims(whole));
-  if (!elements || *elements > kMostElements)
-    fail("a constant of {} elements is too large{}", to_string(whole),
-         is_static(shape) ? "" : ": give the dynamic sizes a smaller upper bound");
-  return whole;
-}
-
-Value* Call::add_slice(Value* whole, const Shape& front) const {
-  if (whole->shape() == front) return whole;
-  return add(Op::slice, {whole}, SliceAttrs{Ints(front.size(), 0), front, Ints(front.size(), 1)});
 }
 
 int64_t Call::integer(std::string_view argument) const {
@@ -260,7 +245,7 @@ std::vector<std::optional<Dim>> Call::sizes(std::string_view argument) const {
       if (item.name.empty())
         add(item.value);
       else
-        dims.push_back(symbols().dim(expression(argument, item)));
+        dims.push_back(symbols_.table().dim(expression(argument, item)));
     }
   } else {
     for (int64_t size : ints(argument, {})) add(size);
@@ -297,6 +282,11 @@ int64_t Call::axis(std::string_view argument, int64_t otherwise, int64_t rank) c
   return axis;
 }
 
+int64_t Call::axis_of(const Value* x) const {
+  if (x->shape().empty()) fail("takes no 0-d tensors");
+  return axis("dim", 0, x->type().rank());
+}
+
 Ints Call::axes(std::string_view argument, int64_t rank) const {
   Ints axes = ints(argument, {});
   if (axes.empty()) {
@@ -316,15 +306,8 @@ Ints Call::axes(std::string_view argument, int64_t rank) const {
   return axes;
 }
 
-Value* Call::view(Value* x, Shape shape) const {
-  if (element_count(x->shape()) != element_count(shape))
-    fail("{} was recorded where the op gives {}; export it again", to_string(shape),
-         to_string(x->shape()));
-  return Builder::view(x, std::move(shape));
-}
-
-void Call::view_result(Value* value, std::string_view base) {
-  results_.push_back({value, tensor_name(base)});
+void Call::results(const std::vector<Value*>& values) {
+  results_.insert(results_.end(), values.begin(), values.end());
 }
 
 size_t Call::output_count() const {

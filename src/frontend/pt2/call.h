@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
 #include "frontend/pt2/exported_program.h"
 #include "frontend/pt2/symbols.h"
 #include "frontend/pt2/tensor_env.h"
@@ -29,8 +28,6 @@ class Call : public Builder {
        Symbols& symbols, OriginRef origin);
 
   using Builder::scalar;
-  /// A shape that the model records need not be one that the op can give: a UserError.
-  Value* view(Value* x, Shape shape) const;
 
   // Arguments. A missing one gives the default; one of the wrong kind is a UserError.
   bool has(std::string_view argument) const;
@@ -42,9 +39,6 @@ class Call : public Builder {
   std::vector<Value*> optional_tensors(std::string_view argument) const;
   /// Whether the model records row-major strides for the tensor.
   bool is_contiguous(std::string_view argument) const;
-  /// Whether torch copies the tensor to reshape it. No view of a tensor that is not row-major is,
-  /// and none of one that is row-major is not.
-  bool copies(std::string_view argument) const;
   int64_t integer(std::string_view argument) const;
   int64_t integer(std::string_view argument, int64_t otherwise) const;
   double number(std::string_view argument, double otherwise) const;
@@ -63,53 +57,33 @@ class Call : public Builder {
   std::optional<Scalar> scalar(std::string_view argument) const;
   /// An axis argument counted from 0, checked against `rank`.
   int64_t axis(std::string_view argument, int64_t otherwise, int64_t rank) const;
+  /// The axis given as `dim`, the first if absent, of a tensor that must have axes.
+  int64_t axis_of(const Value* x) const;
   /// A list of axes counted from 0, sorted; all of them when absent or empty.
   Ints axes(std::string_view argument, int64_t rank) const;
 
-  // Dynamic sizes.
-  SymbolTable& symbols() const { return symbols_.table(); }
-  /// The length of an axis that the rule can take only where it is fixed.
-  int64_t static_length(const Value* x, int64_t axis) const;
-  /// A constant whose sizes may be dynamic: `make` gives it at the upper bounds of its sizes, of
-  /// which the front part is taken when the model runs.
-  template <typename Make>
-  Value* front_of_constant(const Shape& shape, Make make) const {
-    const Shape whole = bounds(shape);
-    Value* x = constant(make(whole));
-    return add_slice(x, shape);
-  }
-  /// `start`, `start + step`, ... in row-major order.
-  Value* arange(const TensorType& type, double start, double step) const;
-
   // Results, in the order of the node's outputs.
-  void result(Value* value) { results_.push_back({value, {}}); }
-  /// A result that aliases argument `base`: `steps` are what was applied to it.
-  void view_result(Value* value, std::string_view base);
+  void result(Value* value) { results_.push_back(value); }
+  void results(const std::vector<Value*>& values);
   size_t output_count() const;
   /// The type that the model records for an output.
   TensorType recorded(size_t output = 0) const;
 
-  [[noreturn]] void fail(const std::string& message) const;
-  template <typename First, typename... Rest>
-  [[noreturn]] void fail(fmt::format_string<First, Rest...> format, First&& first,
-                         Rest&&... rest) const {
-    fail(fmt::format(format, std::forward<First>(first), std::forward<Rest>(rest)...));
-  }
-
   const Node& node() const { return node_; }
-
-  struct Result {
-    Value* value;
-    std::string_view view_of;  // the tensor name that it aliases, or empty
-  };
-  const std::vector<Result>& results() const { return results_; }
+  const std::vector<Value*>& results() const { return results_; }
 
   /// Name of the tensor given as `argument`.
   std::string_view tensor_name(std::string_view argument) const;
+  /// Name of the tensor that the op views or writes to: its first argument.
+  std::string_view base() const;
+  /// Whether torch had to copy the base to give the tensor `result`, as dtypes and strides tell.
+  bool copied_base_to(std::string_view result) const;
 
  private:
-  /// Whether the tensor is row-major, where the model records known sizes and strides for it.
-  std::optional<bool> contiguity(std::string_view tensor) const;
+  /// What the model records for a tensor with strides; null if it records none.
+  const TensorMeta* strided(std::string_view tensor) const;
+  std::vector<Sum> lengths(const std::vector<SymInt>& recorded) const;
+  bool is_row_major(const TensorMeta& meta) const;
   const Argument* find(std::string_view argument) const;
   const Argument& require(std::string_view argument) const;
   [[noreturn]] void wrong_kind(std::string_view argument, std::string_view expected) const;
@@ -118,24 +92,12 @@ class Call : public Builder {
   Value* read(std::string_view name) const;
   int64_t literal(std::string_view argument, const SymIntArg& item) const;
   Sum expression(std::string_view argument, const SymIntArg& item) const;
-  Shape bounds(const Shape& shape) const;
-  Value* add_slice(Value* whole, const Shape& front) const;
 
   const Graph& program_;
   const Node& node_;
   TensorEnv& env_;
   Symbols& symbols_;
-  std::vector<Result> results_;
+  std::vector<Value*> results_;
 };
-
-/// What an op becomes. One row for each ATen overload, in the tables of ops/.
-struct OpRule {
-  std::string_view target;  // without "torch.ops."
-  void (*import)(Call& call);
-};
-
-const OpRule* find_rule(std::string_view target);
-/// All rows, for the op support table of the documentation.
-std::vector<OpRule> all_rules();
 
 }  // namespace layline::pt2

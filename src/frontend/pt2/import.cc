@@ -276,7 +276,7 @@ class Importer {
       if (alias == aliases.end()) continue;
       const std::string_view root = alias->second;
       if (in_place) states_.insert(root);
-      if (in_place || may_alias(*rule))
+      if (in_place || rule->memory != Memory::own)
         visit_names(node.outputs, [&](std::string_view name) { aliases.emplace(name, root); });
     }
     for (const OutputSpec& spec : program_.outputs) {
@@ -334,10 +334,7 @@ class Importer {
       return;
     }
     auto origin = std::make_shared<const Origin>(Origin{std::string(spec.fqn), "", ""});
-    env_.define(name, graph_.constant(std::move(data), std::move(origin), spec.fqn),
-                fmt::format("changes `{}` through an alias that layline does not follow; change "
-                            "the buffer itself",
-                            spec.fqn));
+    env_.define(name, graph_.constant(std::move(data), std::move(origin), spec.fqn));
   }
 
   void lift_operands(const Node& node) {
@@ -350,8 +347,8 @@ class Importer {
     for (Value* at = value; at != base; at = at->def()->operand(0)) {
       if (at->def() == nullptr || at->def()->operand_count() == 0) return {};  // a moved constant
       const Op op = at->def()->op();
-      if (op != Op::relayout && op != Op::slice && op != Op::expand) return {ViewStep::copied()};
-      steps.push_back({at->def()->op(), at->def()->attributes()});
+      if (op != Op::relayout && op != Op::slice && op != Op::expand) return {Copied()};
+      steps.push_back(ViewOp{at->def()->op(), at->def()->attributes()});
     }
     std::ranges::reverse(steps);
     return steps;
@@ -389,11 +386,12 @@ class Importer {
     if (call.results().size() > names.size())
       call.fail("has {} outputs, expected {}", names.size(), call.results().size());
     for (size_t i = 0; i < call.results().size(); ++i)
-      if (!names[i].empty()) bind_result(call, i, names[i], in_place);
+      if (!names[i].empty()) bind_result(call, *rule, i, names[i], in_place);
   }
 
-  void bind_result(Call& call, size_t i, std::string_view name, bool in_place) {
-    auto [value, base] = call.results()[i];
+  void bind_result(const Call& call, const OpRule& rule, size_t i, std::string_view name,
+                   bool in_place) {
+    Value* value = call.results()[i];
     if (env_.contains(name) || stored_.contains(name)) defined_twice(name);
     const TensorType recorded = call.recorded(i);
     if (in_place) value = call.convert(value, recorded.dtype);
@@ -401,11 +399,11 @@ class Importer {
       call.fail("the model records {} for `{}`, but its operands give {}", to_string(recorded),
                 name, to_string(value->type()));
     if (in_place) {
-      if (call.node().inputs.empty()) call.fail("has nothing to write to");
-      const std::string_view self = call.node().inputs.front().name;
-      env_.write(call.tensor_name(self), value, call);
-      env_.define_view(name, call.tensor_name(self), {}, value);
-    } else if (!base.empty() && !is_copy(call.node().target)) {
+      env_.write(call.base(), value, call);
+      env_.define_view(name, call.base(), {}, value);
+    } else if (rule.memory == Memory::shared ||
+               (rule.memory == Memory::shared_unless_copied && !call.copied_base_to(name))) {
+      const std::string_view base = call.base();
       env_.define_view(name, base, steps_between(env_.read(base, call), value), value);
     } else {
       env_.define(name, value);
@@ -414,17 +412,6 @@ class Importer {
 
   static bool is_in(std::span<const OpRule> table, const OpRule& rule) {
     return std::ranges::find(table, rule.target, &OpRule::target) != table.end();
-  }
-
-  static bool is_copy(std::string_view target) {
-    return target.find("copy") != std::string_view::npos ||
-           target.find("clone") != std::string_view::npos;
-  }
-
-  /// Views, slices, and what does nothing in evaluation, such as dropout.
-  static bool may_alias(const OpRule& rule) {
-    return !is_copy(rule.target) &&
-           (is_in(view_rules(), rule) || is_in(join_rules(), rule) || is_in(norm_rules(), rule));
   }
 
   /// Relayouts that move data, among the nodes added since `last`.

@@ -55,4 +55,12 @@ Value* as(const Call& call, const Operand& operand, DType to) {
   return operand.tensor ? call.convert(operand.tensor, to) : call.scalar(to, operand.scalar.value);
 }
 
+Value* as_recorded(const Call& call, std::string_view argument) {
+  return as(call, operand(call, argument), call.recorded().dtype);
+}
+
+Value* self_as_recorded(const Call& call) {
+  return call.convert(call.tensor("self"), call.recorded().dtype);
+}
+
 }  // namespace layline::pt2

@@ -24,4 +24,9 @@ DType promote(const std::vector<Operand>& operands);
 /// The operand as a value of dtype `to`; a number becomes a rank-0 constant.
 Value* as(const Call& call, const Operand& operand, DType to);
 
+/// The tensor or number given as `argument`, in the dtype that the model records for the result.
+Value* as_recorded(const Call& call, std::string_view argument);
+/// The tensor given as `self`, likewise: sqrt of integers computes in floats.
+Value* self_as_recorded(const Call& call);
+
 }  // namespace layline::pt2

@@ -5,31 +5,32 @@
 // writing through a name gives the storage a new value, and other names on it are read anew.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "ir/builder.h"
 
 namespace layline::pt2 {
 
-/// One step from a tensor to a view of it: a relayout, a slice or an expand.
-struct ViewStep {
+/// A core op that views its operand: a relayout, a slice or an expand.
+struct ViewOp {
   Op op;
   Attributes attributes;
-
-  /// A view in torch that the importer had to copy, such as overlapping windows: it does not see
-  /// later writes, so reading it after one is refused.
-  static ViewStep copied() { return {Op::concat, AxisAttrs{}}; }
-  bool is_copied() const { return op == Op::concat; }
 };
+
+/// A view in torch that the importer had to copy, such as overlapping windows: it does not see
+/// later writes, so reading it after one is refused.
+struct Copied {};
+
+/// One step from a tensor to a view of it.
+using ViewStep = std::variant<ViewOp, Copied>;
 
 class TensorEnv {
  public:
-  /// `name` is a tensor of its own. `fixed` says why it may not be written to (it is a weight);
-  /// empty for ordinary tensors.
-  void define(std::string_view name, Value* value, std::string fixed = {});
+  /// `name` is a tensor of its own.
+  void define(std::string_view name, Value* value);
   /// `name` views `base` through `steps`; `value` is its present value.
   void define_view(std::string_view name, std::string_view base, std::vector<ViewStep> steps,
                    Value* value);
@@ -37,14 +38,13 @@ class TensorEnv {
   /// The present value of `name`.
   Value* read(std::string_view name, const Builder& builder);
   /// All aliases of `name` see `value` from now on. UserError where the write cannot be undone
-  /// through the views, or the tensor is fixed. Writing what is there already is no write.
+  /// through the views. Writing what is there already is no write.
   void write(std::string_view name, Value* value, const Builder& builder);
 
  private:
   struct Storage {
     Value* value;
     int version = 0;
-    std::string fixed;
   };
   struct Binding {
     size_t storage;

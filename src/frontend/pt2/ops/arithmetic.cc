@@ -1,17 +1,14 @@
 // Elementwise ops on two or three operands, tensors or numbers.
-#include "base/checked.h"
+#include "frontend/ops/arithmetic.h"
+
 #include "frontend/pt2/ops/rules.h"
 #include "frontend/pt2/promotion.h"
-#include "ir/tensor.h"
 
 namespace layline::pt2 {
 namespace {
 
-/// op(self, other) in the dtype that the model records for the result.
 Value* binary(Call& call, Op op, std::string_view left = "self", std::string_view right = "other") {
-  const DType dtype = call.recorded().dtype;
-  return call.add(op,
-                  {as(call, operand(call, left), dtype), as(call, operand(call, right), dtype)});
+  return call.add(op, {as_recorded(call, left), as_recorded(call, right)});
 }
 
 template <Op op>
@@ -19,16 +16,11 @@ void arithmetic(Call& call) {
   call.result(binary(call, op));
 }
 
-Value* times(const Call& call, Value* x, double factor) {
-  return factor == 1 ? x : call.add(Op::mul, {x, call.scalar(x->dtype(), factor)});
-}
-
 /// left + alpha * right, or left - alpha * right.
 void scaled(Call& call, Op op, std::string_view left, std::string_view right) {
-  const DType dtype = call.recorded().dtype;
-  Value* a = as(call, operand(call, left), dtype);
-  Value* b = as(call, operand(call, right), dtype);
-  call.result(call.add(op, {a, times(call, b, call.number("alpha", 1))}));
+  Value* a = as_recorded(call, left);
+  Value* b = as_recorded(call, right);
+  call.result(call.add(op, {a, ops::times(call, b, call.number("alpha", 1))}));
 }
 
 void add(Call& call) {
@@ -50,27 +42,13 @@ void div_mode(Call& call) {
   const std::string_view mode = call.string("rounding_mode", "");
   if (mode.empty()) return call.result(binary(call, Op::div));
   if (mode == "floor") return call.result(binary(call, Op::floor_div));
-  const DType dtype = call.recorded().dtype;
-  if (is_float(dtype)) return call.result(call.add(Op::trunc, {binary(call, Op::div)}));
-  // Towards zero: what is left has the sign of the dividend.
-  Value* a = as(call, operand(call, "self"), dtype);
-  Value* b = as(call, operand(call, "other"), dtype);
-  Value* divisible = call.add(Op::sub, {a, call.add(Op::fmod, {a, b})});
-  call.result(call.add(Op::floor_div, {divisible, b}));
+  Value* a = as_recorded(call, "self");
+  Value* b = as_recorded(call, "other");
+  call.result(ops::divide_towards_zero(call, a, b));
 }
 
 void pow_number(Call& call) {
-  Value* x = call.convert(call.tensor("self"), call.recorded().dtype);
-  const double exponent = call.number("exponent", 1);
-  if (exponent == 1) return call.result(x);
-  if (exponent == 2) return call.result(call.add(Op::square, {x}));
-  if (is_float(x->dtype())) {
-    if (exponent == 0.5) return call.result(call.add(Op::sqrt, {x}));
-    if (exponent == -0.5) return call.result(call.add(Op::rsqrt, {x}));
-    if (exponent == -1) return call.result(call.add(Op::reciprocal, {x}));
-    if (exponent == 3) return call.result(call.add(Op::mul, {call.add(Op::square, {x}), x}));
-  }
-  call.result(call.add(Op::pow, {x, call.scalar(x->dtype(), exponent)}));
+  call.result(ops::power(call, self_as_recorded(call), call.number("exponent", 1)));
 }
 
 void pow(Call& call) { call.result(binary(call, Op::pow, "self", "exponent")); }
@@ -89,61 +67,37 @@ void logical(Call& call) {
 }
 
 void where(Call& call) {
-  const DType dtype = call.recorded().dtype;
   Value* condition = call.convert(call.tensor("condition"), DType::boolean);
-  call.result(call.add(Op::where, {condition, as(call, operand(call, "self"), dtype),
-                                   as(call, operand(call, "other"), dtype)}));
+  call.result(
+      call.add(Op::where, {condition, as_recorded(call, "self"), as_recorded(call, "other")}));
 }
 
 void masked_fill(Call& call) {
-  const DType dtype = call.recorded().dtype;
   Value* mask = call.convert(call.tensor("mask"), DType::boolean);
-  call.result(call.add(Op::where, {mask, as(call, operand(call, "value"), dtype),
-                                   call.convert(call.tensor("self"), dtype)}));
+  call.result(call.add(Op::where, {mask, as_recorded(call, "value"), self_as_recorded(call)}));
 }
 
-/// Zeros above the diagonal, or below it; diagonal d runs from [0, d], or from [-d, 0].
 template <bool upper>
 void triangle(Call& call) {
-  Value* x = call.tensor("self");
-  const size_t rank = x->shape().size();
-  if (rank < 2) call.fail("takes no {}", to_string(x->type()));
-  const int64_t diagonal = call.integer("diagonal", 0);
-  const Shape matrix(x->shape().end() - 2, x->shape().end());
-  Value* mask = call.front_of_constant(matrix, [&](const Shape& whole) {
-    Tensor keep({DType::boolean, whole});
-    const int64_t rows = whole[0].value(), columns = whole[1].value();
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < columns; ++j)
-        keep.set_int(i * columns + j, upper ? j - i >= diagonal : j - i <= diagonal);
-    return Constant::of(keep);
-  });
-  call.result(call.add(Op::where, {mask, x, call.scalar(x->dtype(), 0)}));
+  call.result(ops::triangle(call, call.tensor("self"), upper, call.integer("diagonal", 0)));
 }
 
 /// self + value * tensor1 * tensor2, or self + value * tensor1 / tensor2.
 template <Op op>
 void add_combined(Call& call) {
-  const DType dtype = call.recorded().dtype;
   Value* combined = binary(call, op, "tensor1", "tensor2");
-  call.result(call.add(Op::add, {call.convert(call.tensor("self"), dtype),
-                                 times(call, combined, call.number("value", 1))}));
+  call.result(call.add(
+      Op::add, {self_as_recorded(call), ops::times(call, combined, call.number("value", 1))}));
 }
 
-/// From self towards end; from the nearer of the two, so that each is met exactly.
 void lerp(Call& call) {
   Value* start = call.tensor("self");
-  Value* end = call.tensor("end");
-  Value* way = call.add(Op::sub, {end, start});
-  const double weight = call.number("weight", 0);
-  call.result(weight < 0.5 ? call.add(Op::add, {start, times(call, way, weight)})
-                           : call.add(Op::sub, {end, times(call, way, 1 - weight)}));
+  call.result(ops::lerp(call, start, call.tensor("end"), call.number("weight", 0)));
 }
 
 void lerp_tensor(Call& call) {
   Value* start = call.tensor("self");
-  Value* way = call.add(Op::sub, {call.tensor("end"), start});
-  call.result(call.add(Op::add, {start, call.add(Op::mul, {way, call.tensor("weight")})}));
+  call.result(ops::lerp(call, start, call.tensor("end"), call.tensor("weight")));
 }
 
 constexpr OpRule kRules[] = {

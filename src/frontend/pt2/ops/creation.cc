@@ -1,28 +1,24 @@
-// Tensors that are made of numbers: constants.
-#include <cmath>
+// Tensors that are made of numbers.
+#include "frontend/ops/creation.h"
 
 #include "frontend/pt2/ops/rules.h"
-#include "ir/tensor.h"
 
 namespace layline::pt2 {
 namespace {
 
-Value* filled(Call& call, double value) {
-  const TensorType type = call.recorded();
-  return call.expand(call.scalar(type.dtype, value), type.shape);
-}
-
 template <int value>
 void filled_with(Call& call) {
-  call.result(filled(call, value));
+  call.result(ops::filled(call, call.recorded(), value));
 }
 
-void full(Call& call) { call.result(filled(call, call.number("fill_value", 0))); }
+void full(Call& call) {
+  call.result(ops::filled(call, call.recorded(), call.number("fill_value", 0)));
+}
 
 void fill(Call& call) {
-  if (call.scalar("value")) return call.result(filled(call, call.number("value", 0)));
-  Value* value = call.convert(call.tensor("value"), call.recorded().dtype);
-  call.result(call.expand(value, call.recorded().shape));
+  const TensorType type = call.recorded();
+  if (call.scalar("value")) return call.result(ops::filled(call, type, call.number("value", 0)));
+  call.result(call.expand(call.convert(call.tensor("value"), type.dtype), type.shape));
 }
 
 void scalar_tensor(Call& call) {
@@ -30,25 +26,16 @@ void scalar_tensor(Call& call) {
 }
 
 void arange(Call& call) {
-  call.result(call.arange(call.recorded(), call.number("start", 0), call.number("step", 1)));
+  call.result(ops::arange(call, call.recorded(), call.number("start", 0), call.number("step", 1)));
 }
 
-/// From start to end in equal steps, as torch counts them: the second half from the end.
-template <bool powers>
 void linspace(Call& call) {
-  const TensorType type = call.recorded();
-  if (!is_static(type.shape)) call.fail("of a dynamic length is not supported");
-  const double start = call.number("start", 0), end = call.number("end", 0);
-  Tensor numbers(type);
-  const int64_t count = numbers.count();
-  const double step = count > 1 ? (end - start) / static_cast<double>(count - 1) : 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const double x = i < count / 2 ? start + step * static_cast<double>(i)
-                                   : end - step * static_cast<double>(count - 1 - i);
-    numbers.set(i, count == 1 ? start : powers ? std::pow(call.number("base", 10), x) : x);
-  }
-  if (powers && count == 1) numbers.set(0, std::pow(call.number("base", 10), start));
-  call.result(call.constant(Constant::of(numbers)));
+  call.result(ops::linspace(call, call.recorded(), call.number("start", 0), call.number("end", 0)));
+}
+
+void logspace(Call& call) {
+  call.result(ops::logspace(call, call.recorded(), call.number("start", 0), call.number("end", 0),
+                            call.number("base", 10)));
 }
 
 constexpr OpRule kRules[] = {
@@ -69,8 +56,8 @@ constexpr OpRule kRules[] = {
     {"aten.fill.Tensor", fill},
     {"aten.zero.default", filled_with<0>},
     {"aten.scalar_tensor.default", scalar_tensor},
-    {"aten.linspace.default", linspace<false>},
-    {"aten.logspace.default", linspace<true>},
+    {"aten.linspace.default", linspace},
+    {"aten.logspace.default", logspace},
     {"aten.arange.default", arange},
     {"aten.arange.start", arange},
     {"aten.arange.start_step", arange},

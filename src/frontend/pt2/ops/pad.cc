@@ -1,5 +1,5 @@
-// Padding. torch lists (low, high) pairs from the last axis backwards; a negative entry crops.
-#include <algorithm>
+// Padding. torch lists (low, high) pairs from the last axis backwards.
+#include "frontend/ops/pad.h"
 
 #include "frontend/pt2/ops/rules.h"
 
@@ -14,20 +14,10 @@ Value* pad(Call& call, PadMode mode, double value) {
     call.fail("{} pad entries for a tensor with {} axes", pairs.size(), rank);
   PadAttrs attrs{Ints(rank, 0), Ints(rank, 0), mode, value};
   for (size_t i = 0; i < pairs.size() / 2; ++i) {
-    const size_t axis = rank - 1 - i;
-    const int64_t crop_low = std::max<int64_t>(0, -pairs[2 * i]);
-    const int64_t crop_high = std::max<int64_t>(0, -pairs[2 * i + 1]);
-    if (crop_low > 0 || crop_high > 0) {
-      const Sum left =
-          call.symbols().expand(x->shape()[axis]) - Sum::number(crop_low) - Sum::number(crop_high);
-      if (call.symbols().range(left).min < 0)
-        call.fail("crops {} and {} of {}", crop_low, crop_high, to_string(x->shape()[axis]));
-      x = call.slice(x, static_cast<int64_t>(axis), crop_low, call.symbols().dim(left));
-    }
-    attrs.low[axis] = std::max<int64_t>(0, pairs[2 * i]);
-    attrs.high[axis] = std::max<int64_t>(0, pairs[2 * i + 1]);
+    attrs.low[rank - 1 - i] = pairs[2 * i];
+    attrs.high[rank - 1 - i] = pairs[2 * i + 1];
   }
-  return call.add(Op::pad, {x}, std::move(attrs));
+  return ops::pad(call, x, std::move(attrs));
 }
 
 PadMode mode_named(Call& call, std::string_view name) {

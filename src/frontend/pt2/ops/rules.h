@@ -1,4 +1,7 @@
-// The tables of OpRules, one for each family of ATen ops.
+// What each ATen op becomes: tables of rules, one table for each family of ops.
+//
+// A rule reads the arguments of its op by name and calls the op library (frontend/ops), which knows
+// what the op means.
 #pragma once
 
 #include <span>
@@ -6,6 +9,26 @@
 #include "frontend/pt2/call.h"
 
 namespace layline::pt2 {
+
+/// Whose memory the results of an op lie in.
+enum class Memory : uint8_t {
+  own,
+  /// That of the first argument: a write to one of them changes the other.
+  shared,
+  /// That of the first argument, unless torch has to copy it: reshape, contiguous, to.
+  shared_unless_copied,
+};
+
+/// One row for each ATen overload.
+struct OpRule {
+  std::string_view target;  // without "torch.ops."
+  void (*import)(Call& call);
+  Memory memory = Memory::own;
+};
+
+const OpRule* find_rule(std::string_view target);
+/// All rows, for the op support table of the documentation.
+std::vector<OpRule> all_rules();
 
 std::span<const OpRule> activation_rules();
 std::span<const OpRule> arithmetic_rules();
@@ -18,7 +41,6 @@ std::span<const OpRule> function_rules();
 std::span<const OpRule> grid_rules();
 std::span<const OpRule> index_rules();
 std::span<const OpRule> join_rules();
-std::span<const OpRule> linear_rules();
 std::span<const OpRule> norm_rules();
 std::span<const OpRule> pad_rules();
 std::span<const OpRule> pool_rules();
@@ -26,7 +48,6 @@ std::span<const OpRule> product_rules();
 std::span<const OpRule> quantise_rules();
 std::span<const OpRule> recurrent_rules();
 std::span<const OpRule> reduction_rules();
-std::span<const OpRule> resample_rules();
 std::span<const OpRule> resize_rules();
 std::span<const OpRule> scatter_rules();
 std::span<const OpRule> sort_rules();

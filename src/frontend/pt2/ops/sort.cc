@@ -1,82 +1,53 @@
 // Elements by their order along an axis.
+#include "frontend/ops/sort.h"
+
+#include <algorithm>
+
 #include "frontend/pt2/ops/rules.h"
-#include "ir/tensor.h"
 
 namespace layline::pt2 {
 namespace {
 
-/// The operand with an axis at least, and the axis that the op works along.
-struct Sorted {
-  Value* x;
-  int64_t axis;
-  int64_t length;
-};
-
-Sorted operand(Call& call, int64_t otherwise) {
-  Value* x = call.tensor("self");
-  if (x->shape().empty()) x = call.view(x, {1});
-  const int64_t axis = call.axis("dim", otherwise, x->type().rank());
-  const Dim& length = x->shape()[static_cast<size_t>(axis)];
-  if (!length.is_static()) call.fail("sorts an axis of dynamic length, which is not supported");
-  return {x, axis, length.value()};
+int64_t axis_of(const Call& call, const Value* x) {
+  return call.axis("dim", -1, std::max<int64_t>(x->type().rank(), 1));
 }
 
-/// Places of the elements, the greatest first, or the least.
-Value* places(const Call& call, const Sorted& sorted, bool greatest_first) {
-  Value* x = sorted.x;
-  if (x->dtype() == DType::boolean || (x->dtype() == DType::u8 && !greatest_first))
-    x = call.convert(x, DType::i32);
-  if (!greatest_first) x = call.add(Op::neg, {x});
-  return call.add(Op::argsort, {x}, AxisAttrs{sorted.axis});
-}
-
-/// The elements at these places, and the places: what the ops give.
-void give(Call& call, const Sorted& sorted, Value* at) {
-  Value* values = call.add(Op::gather_elements, {sorted.x, at}, AxisAttrs{sorted.axis});
-  call.result(call.view(values, call.recorded(0).shape));
-  call.result(call.view(at, call.recorded(1).shape));
+void give(Call& call, const ops::Sorted& sorted) {
+  call.result(sorted.values);
+  call.result(sorted.places);
 }
 
 void topk(Call& call) {
-  const Sorted sorted = operand(call, -1);
-  const int64_t k = call.integer("k");
-  if (k < 0 || k > sorted.length) call.fail("takes {} of {} elements", k, sorted.length);
-  Value* at = places(call, sorted, call.flag("largest", true));
-  give(call, sorted, call.slice(at, sorted.axis, 0, k));
+  Value* x = call.tensor("self");
+  const ops::SortOrder order{axis_of(call, x), call.flag("largest", true)};
+  give(call, ops::topk(call, x, order, call.integer("k")));
 }
 
-void expect_any_order(const Call& call) {
+ops::SortOrder sort_order(const Call& call, const Value* x) {
   if (call.flag("stable", false))
     call.fail("keeps equal elements in order (stable=True), which the runtime's kernel does not");
+  return {axis_of(call, x), call.flag("descending", false)};
 }
 
 void sort(Call& call) {
-  expect_any_order(call);
-  const Sorted sorted = operand(call, -1);
-  give(call, sorted, places(call, sorted, call.flag("descending", false)));
+  Value* x = call.tensor("self");
+  give(call, ops::sorted(call, x, sort_order(call, x)));
 }
 
 void argsort(Call& call) {
-  expect_any_order(call);
-  const Sorted sorted = operand(call, -1);
-  Value* at = places(call, sorted, call.flag("descending", false));
-  call.result(call.view(at, call.recorded().shape));
+  Value* x = call.tensor("self");
+  call.result(ops::argsort(call, x, sort_order(call, x)));
 }
 
-/// Counted from 1.
 void kthvalue(Call& call) {
-  const Sorted sorted = operand(call, -1);
-  const int64_t k = call.integer("k");
-  if (k < 1 || k > sorted.length) call.fail("takes element {} of {}", k, sorted.length);
-  give(call, sorted, call.slice(places(call, sorted, false), sorted.axis, k - 1, 1));
+  Value* x = call.tensor("self");
+  const int64_t axis = axis_of(call, x), k = call.integer("k");
+  give(call, ops::kth_value(call, x, axis, k, call.flag("keepdim", false)));
 }
 
-/// The lower of the two in the middle.
 void median(Call& call) {
-  const Sorted sorted = operand(call, -1);
-  if (sorted.length == 0) call.fail("takes no empty axis");
-  give(call, sorted,
-       call.slice(places(call, sorted, false), sorted.axis, (sorted.length - 1) / 2, 1));
+  Value* x = call.tensor("self");
+  give(call, ops::median(call, x, axis_of(call, x), call.flag("keepdim", false)));
 }
 
 constexpr OpRule kRules[] = {

@@ -1,16 +1,13 @@
-#include "frontend/pt2/overwrite.h"
+#include "frontend/ops/overwrite.h"
 
 #include <algorithm>
 
-#include "base/error.h"
-
-namespace layline::pt2 {
+namespace layline::ops {
 namespace {
 
 int64_t fixed(const Builder& build, const Dim& length) {
   if (!length.is_static())
-    throw UserError("{}: writes in place to a part of a dynamic axis, which is not supported",
-                    describe(*build.origin()));
+    build.fail("writes in place to a part of a dynamic axis, which is not supported");
   return length.value();
 }
 
@@ -54,4 +51,4 @@ Value* overwrite(const Builder& build, Value* base, Value* part, int64_t axis, i
   return overwrite_run(build, base, replaced, axis, start);
 }
 
-}  // namespace layline::pt2
+}  // namespace layline::ops

@@ -1,0 +1,91 @@
+#include "compiler/front_ends.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "frontend/pt2/import.h"
+#include "ir/text.h"
+#include "pte/writer.h"
+
+namespace layline {
+namespace {
+
+std::string_view text_of(const MappedFile& file) {
+  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+}
+
+bool is_zip(std::string_view bytes) { return bytes.starts_with("PK"); }
+
+LoadedModel import_pt2(std::shared_ptr<const MappedFile> file) {
+  LoadedModel model;
+  for (pt2::ImportedMethod& method : pt2::import_archive(std::move(file))) {
+    model.methods.push_back(std::move(method.graph));
+    model.permutes += method.permutes_in_model;
+  }
+  return model;
+}
+
+/// After blanks and comments.
+bool begins_with_graph(std::string_view bytes) {
+  for (;;) {
+    bytes.remove_prefix(std::min(bytes.find_first_not_of(" \t\r\n"), bytes.size()));
+    if (!bytes.starts_with("//")) return bytes.starts_with("graph");
+    bytes.remove_prefix(std::min(bytes.find('\n'), bytes.size()));
+  }
+}
+
+LoadedModel import_text(std::shared_ptr<const MappedFile> file) {
+  LoadedModel model;
+  model.methods = parse_graphs(text_of(*file), file->path());
+  for (const Graph& graph : model.methods) {
+    if (!simdjson::validate_utf8(graph.name()))
+      throw UserError("'{}': the name of a graph is not UTF-8, as a method's must be; rename it",
+                      file->path());
+    for (const Node* node : graph) model.permutes += moves_data(*node);
+  }
+  return model;
+}
+
+constexpr std::array<std::string_view, 1> kPt2Extensions = {".pt2"};
+constexpr std::array<std::string_view, 1> kTextExtensions = {".lay"};
+
+constexpr FrontEnd kFrontEnds[] = {
+    {"pt2", kPt2Extensions, is_zip, import_pt2},
+    {"text", kTextExtensions, begins_with_graph, import_text},
+};
+constexpr const FrontEnd& kText = kFrontEnds[1];
+
+void refuse_compiled(const MappedFile& file) {
+  if (pte::is_program(file.path(), file.bytes()))
+    throw UserError("'{}' is a compiled program already; 'layline run' runs it", file.path());
+  const std::string_view bytes = text_of(file);
+  if (bytes.size() > 8 && bytes.substr(4, 4) == "TOSA")
+    throw UserError("'{}' is a compiled TOSA program, which Arm's tools read", file.path());
+}
+
+const FrontEnd& front_end_for(const MappedFile& file) {
+  for (const FrontEnd& front_end : kFrontEnds)
+    if (front_end.recognises(text_of(file))) return front_end;
+  refuse_compiled(file);
+  for (const FrontEnd& front_end : kFrontEnds)
+    for (const std::string_view extension : front_end.extensions)
+      if (file.path().ends_with(extension)) return front_end;
+  return kText;
+}
+
+}  // namespace
+
+bool moves_data(const Node& node) {
+  return node.is(Op::relayout) && !node.attrs<RelayoutAttrs>().relayout.is_view();
+}
+
+std::span<const FrontEnd> front_ends() { return kFrontEnds; }
+
+LoadedModel import_model(std::shared_ptr<const MappedFile> file) {
+  return front_end_for(*file).import(std::move(file));
+}
+
+}  // namespace layline

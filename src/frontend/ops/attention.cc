@@ -1,0 +1,111 @@
+#include "frontend/ops/attention.h"
+
+#include <cmath>
+#include <limits>
+
+#include "frontend/ops/creation.h"
+#include "ir/finite.h"
+#include "ir/tensor.h"
+
+namespace layline::ops {
+namespace {
+
+/// Finite, so that a row without any key gives no NaN, and small enough for exp to give 0.
+double lowest(DType dtype) { return dtype == DType::f16 ? -65504.0 : -1e30; }
+
+/// What to add to the scores, and what to multiply the probabilities with: a query that may look at
+/// no key gets zeros from torch. Constant masks make constants of both.
+struct Mask {
+  Value* addend = nullptr;
+  Value* keep = nullptr;
+};
+
+/// Query i sees keys 0 to i.
+Mask causal(const Builder& build, DType dtype, const Dim& queries, const Dim& keys) {
+  Value* addend = front_of_constant(build, {queries, keys}, [&](const Shape& whole) {
+    Tensor mask({dtype, whole});
+    const int64_t rows = whole[0].value(), columns = whole[1].value();
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = i + 1; j < columns; ++j) mask.set(i * columns + j, lowest(dtype));
+    return Constant::of(mask);
+  });
+  return {addend, nullptr};
+}
+
+Mask given(const Builder& build, Value* mask, DType dtype) {
+  if (mask->shape().empty()) build.fail("the mask has no axes");
+  Value* least = build.scalar(dtype, lowest(dtype));
+  Value* visible = mask;
+  Value* addend = nullptr;
+  if (mask->dtype() == DType::boolean) {
+    addend = build.add(Op::where, {mask, build.scalar(dtype, 0), least});
+  } else {
+    mask = build.convert(mask, dtype);
+    if (is_always_finite(mask)) return {mask, nullptr};
+    Value* hidden = build.scalar(dtype, -std::numeric_limits<double>::infinity());
+    visible = build.add(Op::greater, {mask, hidden});
+    addend = build.add(Op::maximum, {mask, least});
+  }
+  const AxesAttrs keys{{mask->type().rank() - 1}};
+  return {addend, build.convert(build.add(Op::reduce_any, {visible}, keys), dtype)};
+}
+
+/// [..., heads, rows, width] as [..., groups, heads / groups, rows, width]; a mask with one head,
+/// or without that axis, stays broadcast.
+Value* grouped(const Builder& build, Value* x, const Dim& groups) {
+  Shape shape = x->shape();
+  if (shape.size() < 3) return x;
+  const size_t axis = shape.size() - 3;
+  const Dim outer = shape[axis].is_one() ? Dim(1) : groups;
+  const auto inner = divide(shape[axis], outer);
+  if (!inner)
+    build.fail("{} heads do not divide into {} groups", to_string(shape[axis]), to_string(outer));
+  shape[axis] = *inner;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), outer);
+  return build.view(x, shape);
+}
+
+/// Back to [..., heads, rows, width].
+Value* ungrouped(const Builder& build, Value* x) {
+  Shape shape = x->shape();
+  const auto inner = shape.end() - 3;
+  *(inner - 1) = *(inner - 1) * *inner;
+  shape.erase(inner);
+  return build.view(x, std::move(shape));
+}
+
+}  // namespace
+
+Value* attention(const Builder& build, Value* query, Value* key, Value* value,
+                 const Attention& how) {
+  for (const Value* operand : {query, key, value})
+    if (operand->shape().size() < 2) build.fail("takes no {}", to_string(operand->type()));
+  const DType dtype = query->dtype();
+  const Dim width = query->shape().back();
+  if (!width.is_static() || width.is_zero()) build.fail("the width of a head must be static");
+
+  Mask mask;
+  if (how.causal)
+    mask = causal(build, dtype, *(query->shape().end() - 2), *(key->shape().end() - 2));
+  else if (how.mask != nullptr)
+    mask = given(build, how.mask, dtype);
+
+  // With grouped queries a key head serves several query heads: a broadcast batch axis.
+  const bool several_queries =
+      how.grouped && query->shape().size() > 2 && key->shape().size() == query->shape().size();
+  if (several_queries) {
+    const Dim groups = *(key->shape().end() - 3);
+    for (Value** operand : {&query, &key, &value, &mask.addend, &mask.keep})
+      if (*operand != nullptr) *operand = grouped(build, *operand, groups);
+  }
+  const double scale = how.scale.value_or(1 / std::sqrt(static_cast<double>(width.value())));
+  query = build.add(Op::mul, {query, build.scalar(dtype, scale)});
+  Value* scores = build.add(Op::matmul, {query, key}, MatmulAttrs{true});
+  if (mask.addend != nullptr) scores = build.add(Op::add, {scores, mask.addend});
+  Value* weights = build.add(Op::softmax, {scores}, AxisAttrs{scores->type().rank() - 1});
+  if (mask.keep != nullptr) weights = build.add(Op::mul, {weights, mask.keep});
+  Value* y = build.add(Op::matmul, {weights, value}, MatmulAttrs{});
+  return several_queries ? ungrouped(build, y) : y;
+}
+
+}  // namespace layline::ops

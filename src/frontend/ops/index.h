@@ -1,0 +1,37 @@
+// Reading elements at places that a tensor holds, and writing to a part of a tensor.
+#pragma once
+
+#include <vector>
+
+#include "ir/builder.h"
+
+namespace layline::ops {
+
+/// The parts of x that a tensor of indices names along an axis, which the axes of the indices
+/// replace.
+Value* gather(const Builder& build, Value* x, Value* indices, int64_t axis);
+/// Element [i, j] is x[index[i, j], j] along axis 0. Tensors without axes have one of length 1.
+Value* gather_elements(const Builder& build, Value* x, Value* index, int64_t axis);
+/// Likewise, where the index broadcasts against x beside the axis.
+Value* take_along_axis(const Builder& build, Value* x, Value* index, int64_t axis);
+/// From the flattened tensor.
+Value* take(const Builder& build, Value* x, Value* index);
+
+/// x[i, :, j]: an index for each axis, null for all of it. Indices broadcast, count from the end
+/// where negative, and may be constant masks. Where the indexed axes stand next to each other, the
+/// axes of the indices take their place, and otherwise come first.
+Value* index(const Builder& build, Value* x, const std::vector<Value*>& indices);
+/// x with x[i, :, j] replaced by values, which broadcast, or with the values added.
+Value* index_put(const Builder& build, Value* x, const std::vector<Value*>& indices, Value* values,
+                 bool accumulate);
+/// x with the elements that a list of indices names, of one axis, replaced by those of `source`.
+Value* index_copy(const Builder& build, Value* x, int64_t axis, Value* index, Value* source);
+
+/// x with elements `start`, `start + step` ... before `end` of an axis replaced by `source`, which
+/// broadcasts. Places count from the end where negative, and are kept inside.
+Value* slice_scatter(const Builder& build, Value* x, Value* source, int64_t axis, int64_t start,
+                     int64_t end, int64_t step);
+/// x with element `index` of an axis replaced by `source`, which lacks the axis.
+Value* select_scatter(const Builder& build, Value* x, Value* source, int64_t axis, int64_t index);
+
+}  // namespace layline::ops

@@ -1,0 +1,11 @@
+// Padding.
+#pragma once
+
+#include "ir/builder.h"
+
+namespace layline::ops {
+
+/// `low` and `high` have one entry for each axis; a negative entry crops.
+Value* pad(const Builder& build, Value* x, PadAttrs attrs);
+
+}  // namespace layline::ops

@@ -1,0 +1,128 @@
+#include "frontend/ops/quantise.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "frontend/ops/shapes.h"
+#include "ir/evaluate.h"
+
+namespace layline::ops {
+namespace {
+
+/// The f32 value that was widened to f64 only because torch hands scales over so.
+Value* scale_parameter(const Builder& build, Value* scale) {
+  const layline::Node* def = scale->def();
+  while (def && (def->is(Op::relayout) || def->is(Op::convert)) &&
+         (def->operand(0)->dtype() == DType::f32 || def->is(Op::relayout)))
+    def = (scale = def->operand(0))->def();
+  return build.convert(scale, DType::f32);
+}
+
+Value* parameter_root(Value* value) {
+  while (value->def() && value->def()->is(Op::relayout)) value = value->def()->operand(0);
+  return value;
+}
+
+/// A scale or zero point in the shape in which it repeats along x: as chosen from x, one for each
+/// block of a table with these dims, or one for all.
+Value* spread(const Builder& build, Value* parameter, const Value* x, const Shape& table) {
+  parameter = parameter_root(parameter);
+  if (!table.empty() && parameter->shape().size() < table.size() &&
+      element_count(parameter->shape()) == element_count(table))
+    parameter = build.view(parameter, table);
+  if (broadcast(parameter->shape(), x->shape()) == x->shape()) return parameter;
+  if (element_count(parameter->shape()).is_one()) return build.view(parameter, {});
+  Shape shape = parameter->shape();
+  shape.resize(x->shape().size(), Dim(1));
+  return view(build, parameter, shape);
+}
+
+}  // namespace
+
+Tensor known(const Builder& build, const Value* value, std::string_view what) {
+  if (constant_of(value) == nullptr)
+    build.fail("the {} is computed when the model runs, which is not supported here", what);
+  return tensor_of(value);
+}
+
+Quantisation table(const Builder& build, const Integers& range, const Tensor& scales,
+                   const std::optional<Tensor>& zero_points, std::vector<int64_t> dims) {
+  Quantisation result{range.dtype, range.min, range.max, std::move(dims), {}, {}};
+  for (int64_t i = 0; i < scales.count(); ++i)
+    result.scales.push_back(static_cast<float>(scales.get(i)));
+  if (zero_points && zero_points->count() > 0) {
+    if (zero_points->count() != scales.count())
+      build.fail("{} scales and {} zero points", scales.count(), zero_points->count());
+    for (int64_t i = 0; i < scales.count(); ++i) {
+      const double zero_point = zero_points->get(i);
+      if (zero_point != std::trunc(zero_point) || zero_point < -0x1p31 || zero_point >= 0x1p31)
+        build.fail("the zero point {} is no integer", zero_point);
+      result.zero_points.push_back(static_cast<int32_t>(zero_point));
+    }
+    if (std::ranges::all_of(result.zero_points, [](int32_t zero) { return zero == 0; }))
+      result.zero_points.clear();
+  }
+  if (result.scales.size() == 1) result.dims.clear();
+  return result;
+}
+
+std::vector<int64_t> dims_per_channel(const Value* x, int64_t axis, int64_t count) {
+  std::vector<int64_t> dims(x->shape().size(), 1);
+  dims[static_cast<size_t>(axis)] = count;
+  return dims;
+}
+
+std::vector<int64_t> dims_per_block(const Builder& build, const Value* x, const Ints& block) {
+  if (block.size() != x->shape().size() || !is_static(x->shape()))
+    build.fail("blocks [{}] do not fit {}", fmt::join(block, ","), to_string(x->type()));
+  std::vector<int64_t> dims = static_dims(x->shape());
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    if (block[axis] < 1 || dims[axis] % block[axis] != 0)
+      build.fail("blocks [{}] do not divide {}", fmt::join(block, ","), to_string(x->type()));
+    dims[axis] /= block[axis];
+  }
+  return dims;
+}
+
+std::vector<int64_t> dims_per_group(const Builder& build, const Value* x, int64_t group) {
+  const Shape& shape = x->shape();
+  const auto groups = shape.empty() || group < 1 ? std::nullopt : divide(shape.back(), group);
+  if (!groups || !is_static(shape))
+    build.fail("groups of {} do not divide {}", group, to_string(x->type()));
+  std::vector<int64_t> dims = static_dims(shape);
+  dims.back() = groups->value();
+  return dims;
+}
+
+Value* quantise(const Builder& build, Value* x, Quantisation quantisation) {
+  Value* typed = build.add(Op::quantize, {build.convert(x, DType::f32)},
+                           QuantisationAttrs{std::move(quantisation)});
+  return build.add(Op::reinterpret, {typed}, QuantisationAttrs{});
+}
+
+Value* dequantise(const Builder& build, Value* x, Quantisation quantisation) {
+  Value* typed = build.add(Op::reinterpret, {x}, QuantisationAttrs{std::move(quantisation)});
+  return build.add(Op::dequantize, {typed});
+}
+
+Value* quantise_by(const Builder& build, Value* x, const Parameters& by, const Integers& range) {
+  return build.add(
+      Op::quantize_by,
+      {build.convert(x, DType::f32), spread(build, scale_parameter(build, by.scale), x, by.blocks),
+       spread(build, by.zero_point, x, by.blocks)},
+      IntegerAttrs{range.dtype, range.min, range.max});
+}
+
+Value* dequantise_by(const Builder& build, Value* x, const Parameters& by) {
+  return build.add(Op::dequantize_by,
+                   {x, spread(build, scale_parameter(build, by.scale), x, by.blocks),
+                    spread(build, by.zero_point, x, by.blocks)});
+}
+
+Parameters choose(const Builder& build, Value* x, ChooseAttrs attrs) {
+  x = build.convert(x, DType::f32);
+  Value* scale = build.add(Op::choose_scale, {x}, attrs);
+  return {scale, build.add(Op::choose_zero_point, {x}, std::move(attrs))};
+}
+
+}  // namespace layline::ops

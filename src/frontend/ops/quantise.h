@@ -1,0 +1,52 @@
+// Quantised tensors.
+//
+// In models a quantised tensor is one of plain integers, and the ops that make and read it each
+// have the scale. Here the scale belongs to the type, so an import writes quantize, reinterpret (to
+// plain integers) and reinterpret (back), dequantize; the pairs of reinterprets then cancel.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "ir/builder.h"
+#include "ir/tensor.h"
+
+namespace layline::ops {
+
+/// The range of integers in use and their dtype.
+struct Integers {
+  DType dtype;
+  int64_t min, max;
+};
+
+/// The elements of a constant; `what` it is, for the message where it is none.
+Tensor known(const Builder& build, const Value* value, std::string_view what);
+
+/// A table of scales and zero points with these dims, which divide those of the tensor.
+Quantisation table(const Builder& build, const Integers& range, const Tensor& scales,
+                   const std::optional<Tensor>& zero_points, std::vector<int64_t> dims);
+/// Dims of a table: one entry for each index of an axis.
+std::vector<int64_t> dims_per_channel(const Value* x, int64_t axis, int64_t count);
+/// Dims of a table: one entry for each block of x.
+std::vector<int64_t> dims_per_block(const Builder& build, const Value* x, const Ints& block);
+/// Dims of a table: one entry for each group of so many elements along the last axis.
+std::vector<int64_t> dims_per_group(const Builder& build, const Value* x, int64_t group);
+
+/// To plain integers.
+Value* quantise(const Builder& build, Value* x, Quantisation quantisation);
+/// From plain integers to f32.
+Value* dequantise(const Builder& build, Value* x, Quantisation quantisation);
+
+/// Scales and zero points that are computed at run time: as chosen from x, one for each block of a
+/// table with the dims `blocks`, or one for all.
+struct Parameters {
+  Value* scale;
+  Value* zero_point;
+  Shape blocks = {};
+};
+Value* quantise_by(const Builder& build, Value* x, const Parameters& by, const Integers& range);
+Value* dequantise_by(const Builder& build, Value* x, const Parameters& by);
+/// The scale, an f32, and the zero point that fit x.
+Parameters choose(const Builder& build, Value* x, ChooseAttrs attrs);
+
+}  // namespace layline::ops

@@ -1,0 +1,56 @@
+// Recurrent layers, unrolled: the inputs of all steps go through one linear, then step follows
+// step.
+#pragma once
+
+#include <vector>
+
+#include "ir/builder.h"
+
+namespace layline::ops {
+
+/// Gates stand one after the other in weights and biases: input, forget, cell, output of an LSTM;
+/// reset, update, new of a GRU, whose reset gate multiplies the hidden part with its bias.
+enum class Recurrence : uint8_t { lstm, gru, rnn_tanh, rnn_relu };
+
+/// What is handed on from step to step. Only an LSTM has a cell.
+struct RecurrentState {
+  Value* hidden = nullptr;
+  Value* cell = nullptr;
+};
+
+/// The parameters of one layer in one direction. A weight is [gates * hidden, features].
+struct RecurrentWeights {
+  Value* input = nullptr;
+  Value* hidden = nullptr;
+  Value* input_bias = nullptr;   // null without biases
+  Value* hidden_bias = nullptr;  // likewise
+  Value* projection = nullptr;   // of the hidden state of an LSTM; usually null
+};
+
+struct RecurrentLayers {
+  Recurrence kind;
+  /// For each layer, those of the direction forwards, then backwards if there are two.
+  std::vector<RecurrentWeights> weights;
+  int64_t directions = 1;
+  int64_t time_axis = 0;  // 0 or 1; the other is the batch
+};
+
+struct RecurrentResults {
+  Value* output;         // of the last layer, all steps, both directions side by side
+  RecurrentState state;  // the last one: [layers * directions, batch, hidden]
+};
+
+/// x has three axes; `initial` is [layers * directions, batch, hidden].
+RecurrentResults recurrent(const Builder& build, const RecurrentLayers& layers, Value* x,
+                           const RecurrentState& initial);
+
+/// Refuses what `recurrent` cannot unroll; `rows` is layers * directions. A front end that has yet
+/// to take parameters apart may ask first.
+void check_sequence(const Builder& build, const Value* x, const RecurrentState& initial,
+                    int64_t rows, int64_t time_axis);
+
+/// One step: x is [batch, features], the state [batch, hidden].
+RecurrentState recurrent_step(const Builder& build, Recurrence kind, Value* x,
+                              const RecurrentState& before, const RecurrentWeights& weights);
+
+}  // namespace layline::ops
