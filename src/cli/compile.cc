@@ -191,7 +191,7 @@ void add_compile_command(CLI::App& app) {
                                "in the current directory",
                                of_all_targets(&Target::extension)))
       ->option_text("OUT");
-  add_target_options(*command, &Target::programs, arguments->options);
+  add_target_options(*command, "What the program is for:", &Target::programs, arguments->options);
   command
       ->add_option("--report", arguments->report,
                    "Write what was done to FILE.json, which Model Explorer opens too, or to\n"

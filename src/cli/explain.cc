@@ -35,7 +35,7 @@ void add_explain_command(CLI::App& app) {
           ->group("Commands");
   command->add_option("MODEL", arguments->model, "a .pt2 archive, or a graph in text form")
       ->required();
-  add_target_options(*command, &Target::programs, arguments->options);
+  add_target_options(*command, "What the program is for:", &Target::programs, arguments->options);
   command->add_option("--why", arguments->why,
                       "the story of one NODE, named as in the model or in compile --emit");
   command->add_flag("--log", arguments->log, "every decision of every pass, one a line")

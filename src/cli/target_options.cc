@@ -4,9 +4,9 @@
 
 namespace layline {
 
-void add_target_options(CLI::App& command, std::string_view Target::*about,
-                        CompileOptions& options) {
-  std::string help = "What the program is for:";
+void add_target_options(CLI::App& command, std::string_view heading,
+                        std::string_view Target::*about, CompileOptions& options) {
+  std::string help(heading);
   for (const Target* target : all_targets())
     help += fmt::format("\n{}: {}", target->name, target->*about);
   command.add_option("--target", options.target, help)->option_text("TARGET");

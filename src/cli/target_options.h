@@ -8,10 +8,10 @@
 
 namespace layline {
 
-/// Adds them to a command; `about` is what its help says of each target. They are parsed into
-/// `options`, which must outlive the parsing.
-void add_target_options(CLI::App& command, std::string_view Target::*about,
-                        CompileOptions& options);
+/// Adds them to a command. Its help says `about` of each target, under `heading`. They are parsed
+/// into `options`, which must outlive the parsing.
+void add_target_options(CLI::App& command, std::string_view heading,
+                        std::string_view Target::*about, CompileOptions& options);
 
 /// The same of all targets, in one text: ".pte or .tosa".
 std::string of_all_targets(std::string_view Target::*what);

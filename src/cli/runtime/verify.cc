@@ -102,7 +102,8 @@ void add_verify_command(CLI::App& app) {
   command->add_option("MODEL", arguments->model, "A .pt2 archive, or graphs in text form")
       ->type_name("")
       ->required();
-  add_target_options(*command, &Target::verified, arguments->options);
+  add_target_options(*command, "What the program is for, and where it runs:", &Target::verified,
+                     arguments->options);
   command
       ->add_option(
           "--inputs", arguments->inputs,
