@@ -49,7 +49,6 @@ size_t spatial_axes(const Builder& build, const Value* weight) {
 
 Value* conv(const Builder& build, Value* x, Value* weight, Value* bias, ConvAttrs attrs) {
   const Batched given = batched(build, x, weight);
-  // The weight is laid out first.
   Value* kernels = build.to_channels_last(weight);
   Value* y = build.add(Op::conv, operands(build, given.x, kernels, bias), std::move(attrs));
   return without_batch(build, given, build.from_channels_last(y));
