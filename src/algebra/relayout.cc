@@ -45,8 +45,8 @@ Permutation digits_by(size_t count, Key key) {
   return digits;
 }
 
-/// Of digits that are grouped by `group`, 0 first, where each group begins; and where the last
-/// ends.
+/// Where each group of digits begins, and where the last one ends. The digits are sorted by
+/// `group`, 0 first.
 template <typename Group>
 Few<int> group_ends(const SharedDigits& digits, size_t groups, Group group) {
   Few<int> ends(groups + 1, 0);
@@ -55,7 +55,7 @@ Few<int> group_ends(const SharedDigits& digits, size_t groups, Group group) {
   return ends;
 }
 
-/// The canonical form of a movement of something.
+/// The canonical form of a movement of a non-empty tensor.
 struct Movement {
   Dims factors;
   Permutation order;

@@ -273,7 +273,7 @@ namespace {
   throw UserError("'{}' is not a size (such as s1+1, (s1+1)//2 or max(s1,3))", text);
 }
 
-/// "2*s1-s2+1", of symbols in the table.
+/// Reads "2*s1-s2+1", whose symbols are in the table.
 Sum parse_sum(const SymbolTable& table, std::string_view text) {
   Sum result;
   for (size_t begin = 0; begin < text.size() || begin == 0;) {

@@ -86,7 +86,7 @@ Tensor evaluate_bound(const Node& node, std::span<const Tensor> operands,
 
 namespace {
 
-/// What a typed op is by definition: dequantise the operands, compute, quantise the result.
+/// The definition of a typed op: dequantise the operands, compute, quantise the result.
 Tensor evaluate_on_reals(const OpInfo& row, std::span<const Tensor> operands,
                          const Attributes& attributes, const TensorType& result) {
   std::vector<Tensor> reals;

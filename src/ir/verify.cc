@@ -57,7 +57,7 @@ class Verifier {
                                     fmt::format(format, std::forward<Args>(args)...)));
   }
 
-  /// Null for a value that is not defined, or of another graph.
+  /// The value's state; null if it is not defined, or belongs to another graph.
   State* state_of(const Value* value) {
     if (value->number() >= states_.size()) return nullptr;
     State& state = states_[value->number()];
