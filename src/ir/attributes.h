@@ -62,7 +62,8 @@ struct ChooseAttrs {
   int64_t min = -128, max = 127;
   double eps = 0;  // the least scale
   bool symmetric = false;
-  bool balanced = false;  // the zero point fits the better end of the range, not always the lower
+  /// The zero point is taken from the end of [min, max] that it fits better, not always the lower.
+  bool balanced = false;
   static void fields(auto& self, auto&& field) {
     field("axes", self.axes);
     field("min", self.min);

@@ -14,7 +14,7 @@ constexpr double kTolerance = 1e-6;  // of 1/6 as an f32
 
 bool is_close(double a, double b) { return std::abs(a - b) <= kTolerance * std::abs(b); }
 
-/// An operand of a binary op that is a number, and broadcasts without changing the shape of the
+/// The number that an operand of a binary op is, if it broadcasts without changing the shape of the
 /// other.
 std::optional<double> number(const Node& node, int side) {
   const Value* value = node.operand(side);

@@ -51,7 +51,7 @@ SymbolValues probe_sizes(const Graph& graph, int round) {
   return sizes;
 }
 
-/// The value of which this one is a view or a permutation.
+/// The value that this one is a view or a permutation of.
 const Value* root_of(const Value* value) {
   while (value->def() && value->def()->is(Op::relayout)) value = value->def()->operand(0);
   return value;
