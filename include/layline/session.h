@@ -50,7 +50,7 @@ struct OutputBuffer {
 struct Port {
   std::string name;            ///< the model's own, if layline compiled the program
   bool is_tensor = true;       ///< otherwise a value that was fixed when the model was exported
-  std::string dtype;           ///< of a tensor
+  std::string dtype;           ///< only for tensors
   std::vector<int64_t> shape;  ///< only for tensors; a dynamic size has its upper bound
   std::string description;     ///< "f32[1, 3, 224, 224]"
   size_t bytes = 0;            ///< the size in bytes, at its largest

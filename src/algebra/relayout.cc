@@ -62,7 +62,7 @@ struct Movement {
 };
 
 Movement canonical(std::span<const Dim> factors, std::span<const int> order) {
-  Few<int> rank;  // of each factor among those that are not 1
+  Few<int> rank;  // each factor's, among those that are not 1
   int count = 0;
   for (const Dim& factor : factors) rank.push_back(factor.is_one() ? -1 : count++);
   // Runs of neighbours that the order keeps become one factor.

@@ -1,4 +1,4 @@
-// The compiler as one call: a model in, a program and what there is to tell about it out.
+// The compiler as one call: it turns a model into a program, and tells what it did.
 #pragma once
 
 #include <functional>

@@ -99,7 +99,7 @@ struct CompiledModel::Contents {
     return *explained;
   }
 
-  std::string name;                             // of the model
+  std::string name;                             // the model's
   std::optional<std::vector<std::byte>> bytes;  // unless they went elsewhere
   std::optional<Compiled> explained;
 };

@@ -27,7 +27,7 @@ Tensor tensor_of(const Constant& constant);
 /// The tensor of a value that is a constant, with its quantisation.
 Tensor tensor_of(const Value* constant);
 
-/// From a state's tensor in the model to the one that lies in memory, and back.
+/// Convert a state's tensor from its form in the model to the one in memory, and back.
 Tensor in_memory(const GraphInput& state, Tensor tensor);
 Tensor in_model(const GraphInput& state, Tensor tensor);
 

@@ -110,7 +110,7 @@ enum class Op : uint8_t {
   avg_pool,
   resize,
   grid_sample,
-  // Along axes.
+  // Ops along axes.
   reduce_sum,
   reduce_mean,
   reduce_max,

@@ -41,7 +41,7 @@ class Verifier {
   }
 
  private:
-  /// What is known of a value.
+  /// What is known about a value.
   struct State {
     const Value* defined = nullptr;  // itself, once it is
     // The operands of all nodes are numbered in sequence: the number of the first operand of the

@@ -120,7 +120,7 @@ MemoryPlan place_in_order(const Lives& buffers, KeyOf key, const Neighbours& nei
       if (placed[other]) others.push_back(other);
     std::ranges::sort(others, {}, [&](size_t other) { return plan.offsets[other]; });
 
-    uint64_t end = 0;  // of the space that is taken so far, walking up
+    uint64_t end = 0;  // where the space taken so far ends, walking up
     std::optional<uint64_t> best_offset;
     uint64_t best_gap = std::numeric_limits<uint64_t>::max();
     for (size_t other : others) {

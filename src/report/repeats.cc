@@ -131,7 +131,7 @@ class Search {
 
   const std::vector<PictureNode>& nodes_;
   std::vector<size_t> kinds_;  // the same number for nodes of one kind
-  std::vector<size_t> next_;   // of the same kind
+  std::vector<size_t> next_;   // the next node of the same kind
   std::vector<Repeat> found_;
   size_t work_left_;
 };

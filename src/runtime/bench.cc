@@ -74,8 +74,8 @@ double median_of(std::vector<double> values) {
 struct Contestant {
   LoadedProgram program;
   BenchResult result;
-  double estimate_ms;            ///< of one warm execution
-  std::vector<double> times_ms;  ///< of every timed execution
+  double estimate_ms;            ///< for one warm execution
+  std::vector<double> times_ms;  ///< one for every timed execution
   std::vector<double> round_ms;  ///< the median of each round
 };
 

@@ -98,7 +98,7 @@ class Weights {
   explicit Weights(const Node& conv) : weight_(tensor_of(weight_of(conv))), bias_(bias_of(conv)) {}
 
   int64_t outputs() const { return weight_.dim(0); }
-  int64_t inputs() const { return weight_.dims().back(); }  // of a group
+  int64_t inputs() const { return weight_.dims().back(); }  // in a group
   const Tensor& weight() const { return weight_; }
   const std::vector<double>& bias() const { return bias_; }
 

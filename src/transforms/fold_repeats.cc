@@ -14,7 +14,7 @@ namespace {
 /// [..., groups * times, p, q].
 struct Shared {
   Value* source;
-  Relayout relayout;  // of the source
+  Relayout relayout;  // from the source to that shape
   Dim times;
 };
 

@@ -12,8 +12,8 @@
 namespace layline {
 namespace {
 
-constexpr double kTolerance = 1e-5;  // of coefficients, which models round as they like
-constexpr int kMostDepth = 6;        // of the expressions that are looked at
+constexpr double kTolerance = 1e-5;  // models round coefficients as they like
+constexpr int kMostDepth = 6;        // expressions that are deeper are not looked at
 
 /// Coefficients of x^i * f^j, up to x^3 * f.
 struct Polynomial {

@@ -172,7 +172,7 @@ class WeightSums {
     std::array<float*, kTile * kTile> to;
     for (size_t i = 0; i < to.size(); ++i) to[i] = sums + i * stride;
     FilterSums filter_sums(channels_);
-    std::vector<std::byte> rest;  // of a filter that pieces cut
+    std::vector<std::byte> rest;  // the rest of a filter that pieces cut
     const size_t size = 9 * channels_ * sizeof(float);
     const auto sum = [&](const std::byte* filter) {
       filter_sums.sum(filter, to);

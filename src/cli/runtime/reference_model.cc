@@ -79,8 +79,8 @@ std::string last_line(const fs::path& log) {
   return last;
 }
 
-/// Explains why a program was refused. SCATTER may write to each element once, but inputs may
-/// decide which ones it writes to.
+/// Throws why the model refused to run a program. It is the user's error if inputs make SCATTER
+/// write to an element twice: SCATTER may write to each once.
 void refuse(const fs::path& log) {
   const std::string why = last_line(log);
   if (why.find("written to more than once") != std::string::npos)

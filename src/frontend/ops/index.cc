@@ -83,9 +83,9 @@ Indexed indexed_axes(const Builder& build, const Value* x, const std::vector<Val
 /// to each other, that axis takes their place; otherwise it comes first.
 struct Flattened {
   Value* data;      // permuted by `order`, the indexed axes merged
-  Value* position;  // of the indices' common shape
-  int64_t axis;     // of the merged axes
-  Shape unmerged;   // of the data before merging
+  Value* position;  // in the common shape of the indices
+  int64_t axis;     // the axis that the indexed ones are merged into
+  Shape unmerged;   // the shape of the data before merging
   std::vector<int> order;
 };
 

@@ -1,5 +1,5 @@
-// Without overlap these are relayouts; otherwise every element of a window, or every window, is a
-// slice.
+// Windows and patches without overlap are relayouts. Otherwise every element of a window, or every
+// window, is a slice.
 #include "frontend/ops/unfold.h"
 
 #include <algorithm>

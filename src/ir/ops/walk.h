@@ -31,7 +31,7 @@ void walk(const Ints& dims, const std::array<Ints, n>& strides, Visit visit) {
       for (int64_t i = 0; i < dims[axis]; ++i, step()) self(self, axis + 1, offsets);
       return;
     }
-    // Without a call, and without going to memory, for each element.
+    // This loop makes no call and touches no memory for an element.
     const int64_t first = position;
     position += dims[axis];
     for (int64_t i = 0; i < dims[axis]; ++i, step()) visit(first + i, offsets);

@@ -56,8 +56,8 @@ std::string nearer_root(BlockBuilder& block, const Node& node, const std::string
     return block.step(node, fb::MulAttributeT{}, {a, b, block.scalar(DType::i8, bits)}, DType::i32,
                       shape);
   };
-  constexpr int kSquareBits = 28;   // dropped of the square, which has up to 58
-  constexpr int kProductBits = 28;  // of the product, which is about the same for all operands
+  constexpr int kSquareBits = 28;   // dropped from the square, which has up to 58
+  constexpr int kProductBits = 28;  // kept of the product, which is about equal for all operands
   const double exact = std::ldexp(root_product, 2 * kFractionBits - kSquareBits);
   const int bits = std::max(0, std::ilogb(exact) - kProductBits);
   const double wanted = std::ldexp(exact, -bits);

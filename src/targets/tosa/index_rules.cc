@@ -87,7 +87,7 @@ class Places {
   Dim length_, count_, rows_;
 };
 
-/// For places in pixels that a grid names: rows and columns of an image, for n times P points.
+/// The places in pixels that a grid names: rows and columns of an image, for n times P points.
 struct Points {
   Value* row;
   Value* column;
@@ -145,7 +145,7 @@ class GridSample {
     return f_.choose({f_.is(Op::less_equal, way, span), f_.plus(way, low), returning});
   }
 
-  /// For each point, the first pixel of its image among all.
+  /// The first pixel of each point's image, counted among all images.
   Tensor first_pixels() const {
     Tensor first({DType::i32, {Dim(points_), 1}});
     const int64_t pixels = shape_[1].value() * shape_[2].value();

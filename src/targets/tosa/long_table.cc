@@ -152,7 +152,7 @@ std::vector<double> bounded(const Level& level, double least, double greatest) {
   return result;
 }
 
-/// By how much lines between the entries are off in their middle, at most.
+/// The most by which lines between the entries are off in their middle.
 double worst_line(const Level& level, double least, double greatest) {
   if (level.points.shift >= kExact) return 0;
   const std::vector<double> values = bounded(level, least, greatest);

@@ -1,4 +1,4 @@
-// From a legalised graph to a TOSA program.
+// Lowers a legalised graph to a TOSA program.
 #pragma once
 
 #include <unordered_set>

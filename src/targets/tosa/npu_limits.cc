@@ -10,8 +10,8 @@
 namespace layline::tosa {
 namespace {
 
-constexpr int64_t kMostAxis = int64_t{1} << 16;      // of what the NPU counts along
-constexpr int64_t kMostWideAxis = int64_t{1} << 14;  // of 32-bit elements that are transposed
+constexpr int64_t kMostAxis = int64_t{1} << 16;      // the NPU counts no further along an axis
+constexpr int64_t kMostWideAxis = int64_t{1} << 14;  // in a transpose of 32-bit elements
 
 /// An operator with the tensors that it reads and writes; shapes that are no tensors are null.
 struct Use {

@@ -303,7 +303,7 @@ Value* conv_transpose(const Builder& build, const Node& node) {
 
 Value* pool(const Builder& build, const Node& node) {
   PoolAttrs attrs = node.attrs<PoolAttrs>();
-  // Of quantised averages and maxima only what rounds once.
+  // Only quantised averages and maxima that round once are rewritten.
   if (is_quantised(node) && attrs.kernel.size() == 3) return nullptr;
   if (attrs.kernel.size() != 2) return rewrites::legal_pool(build, node);
   const bool dilated = std::ranges::any_of(attrs.dilation, [](int64_t d) { return d != 1; });

@@ -282,7 +282,7 @@ class Lowering {
   const StatePlan& states_;
   MethodBuilder method_;
   std::unordered_map<const Value*, size_t> in_place_;  // computed in the memory of this input
-  std::unordered_map<const Value*, const std::vector<int>*> orders_;  // of outputs, in memory
+  std::unordered_map<const Value*, const std::vector<int>*> orders_;  // how outputs lie in memory
   std::unordered_set<const Value*> overwritten_;  // inputs that hold something else at the end
 };
 

@@ -115,7 +115,7 @@ Value* expand(const Builder& build, const Node& node) {
   Shape from(to.size() - x->shape().size(), Dim(1));
   from.insert(from.end(), x->shape().begin(), x->shape().end());
   if (!is_static(to) && to.size() <= kMostAxes) {
-    // Without views, in which several dynamic sizes may meet.
+    // Views are avoided: several dynamic sizes may meet in one.
     Shape ones;
     for (size_t a = 0; a < to.size(); ++a) ones.push_back(from[a] == to[a] ? Dim(1) : to[a]);
     if (!are_few(x->dtype(), ones)) return nullptr;
