@@ -172,8 +172,8 @@ inline std::string_view name(Op op) { return info(op).name; }
 TensorType infer(Op op, std::span<const TensorType> operands, const Attributes& attributes,
                  SymbolTable& symbols);
 
-/// Finds the rows of a table, which has at most one row for each op, named by its member `op`. Null
-/// if an op has none.
+/// The row of each op in a table, by its member `op`; null for an op without one. The table has at
+/// most one row for each op.
 template <typename Row>
 std::array<const Row*, kOpCount> rows_by_op(std::span<const Row> table) {
   std::array<const Row*, kOpCount> rows{};

@@ -28,8 +28,8 @@ Value* unfuse_clamp(const Builder& build, const Node& node) {
   return build.clamp(y, bounds.min, bounds.max);
 }
 
-/// Computes a constant that the target refuses to compute, even if constant folding finds the
-/// result too large: tables of relative positions, spread out.
+/// Computes a node of constants that the target refuses, even if constant folding finds the result
+/// too large: tables of relative positions, spread out.
 Value* computed(const Builder& build, const Node& node) {
   if (node.is(Op::relayout) || node.is(Op::expand) || node.operand_count() == 0) return nullptr;
   constexpr size_t kMostBytes = size_t{64} << 20;

@@ -7,7 +7,7 @@
 
 namespace layline::rewrites {
 
-/// Adds the bias of a linear op with real rows and integer weights apart.
+/// Takes the bias out of a linear op with real rows and integer weights, and adds it apart.
 Value* bias_apart(const Builder& build, const Node& node);
 
 /// Computes a quantised op on real numbers and quantises again, which is its definition.
