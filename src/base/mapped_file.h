@@ -15,8 +15,8 @@ class MappedFile {
   /// Maps the whole file. Throws UserError if it is missing, unreadable, not a regular file or
   /// empty.
   static std::shared_ptr<const MappedFile> open(const std::string& path);
-  /// Maps a file whose bytes will nearly all be read: another thread maps its pages meanwhile. That
-  /// saves a tenth of the time of compiling a model whose weights are large.
+  /// Maps a file whose bytes will nearly all be read. Another thread maps its pages meanwhile: that
+  /// takes a tenth of the time of compiling a model whose weights are large.
   static std::shared_ptr<const MappedFile> open_ahead(const std::string& path);
   /// A file that the caller has read, and keeps for as long as anybody has the result. `name`
   /// stands for it in messages. Throws UserError if it is empty.

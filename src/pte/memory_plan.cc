@@ -45,8 +45,8 @@ std::vector<size_t> sorted(const Lives& buffers, KeyOf key) {
   return order;
 }
 
-/// For each buffer, the others whose lives meet its own. There are none if that is more than
-/// kMostPairs, as in a program of ten thousand outputs: lists of them all would take all memory.
+/// For each buffer, the others whose lives meet its own. There are no lists if they would have more
+/// than kMostPairs entries, as in a program of ten thousand outputs: they would take all memory.
 constexpr size_t kMostPairs = size_t{1} << 22;
 using Neighbours = std::vector<std::vector<size_t>>;
 std::optional<Neighbours> neighbours_in_time(const Lives& buffers) {
