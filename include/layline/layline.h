@@ -37,14 +37,14 @@ class Model {
   /// system sends SIGBUS to this one.
   Model(std::string path) : name_(std::move(path)) {}    // NOLINT: a path is a model
   Model(const char* path) : Model(std::string(path)) {}  // NOLINT
-  /// What such a file holds. The caller keeps the bytes until the call that takes this returns;
-  /// `name` stands for them in messages and in the report.
+  /// The bytes of such a file. The caller keeps them until the call that takes this returns. `name`
+  /// stands for them in messages and in the report.
   Model(std::span<const std::byte> bytes, std::string name)
       : name_(std::move(name)), bytes_(bytes) {}
 
-  /// The path, or what was given as one.
+  /// The path, or the name that was given with the bytes.
   const std::string& name() const { return name_; }
-  /// Nothing if the model is a file.
+  /// The bytes that were given; nothing if the model is a file.
   const std::optional<std::span<const std::byte>>& bytes() const { return bytes_; }
 
  private:
@@ -52,16 +52,16 @@ class Model {
   std::optional<std::span<const std::byte>> bytes_;
 };
 
-/// Where a program goes, piece by piece. A call uses it on the thread that made the call, and not
-/// after it has returned. What these functions throw comes out of the call; what was written until
-/// then is no program.
+/// Where a program goes, piece by piece. A compile call uses the sink only until it returns, and
+/// only on the thread that made the call. What these functions throw comes out of that call; what
+/// was written until then is not a program.
 class Sink {
  public:
   virtual ~Sink() = default;
   /// Called once, before the first piece: how many bytes the pieces will be together.
   virtual void expect(uint64_t /*bytes*/) {}
-  /// The next piece, which is there for this call only. A weight that needs no change is one piece,
-  /// in the memory of the model.
+  /// Takes the next piece, whose bytes are valid during this call only. A weight that needs no
+  /// change is one piece, in the memory of the model.
   virtual void write(std::span<const std::byte> piece) = 0;
 };
 
@@ -71,7 +71,7 @@ struct TargetInfo {
   std::string extension;  ///< how the names of its programs end: ".pte"
   std::string programs;   ///< what they are: "an ExecuTorch .pte"
 };
-/// The first is the default.
+/// All targets; the first is the default.
 std::vector<TargetInfo> targets();
 
 /// The options of `layline compile`, by the same names, and what only embedders ask for. New ones
@@ -93,28 +93,28 @@ struct Options {
   std::function<bool()> cancelled = {};
 };
 
-/// A program, and what there is to tell about how it came to be. What was not kept throws an Error
-/// that says so. Any number of threads may use one that is not changed.
+/// A program, and what there is to tell about how it came to be. A function whose answer was not
+/// kept throws an Error that says so. Any number of threads may use one that is not changed.
 class CompiledModel {
  public:
   CompiledModel(CompiledModel&&) noexcept;
   CompiledModel& operator=(CompiledModel&&) noexcept;
   ~CompiledModel();
 
-  /// What a file of the target's programs holds. Kept by compile_model() without a sink.
+  /// The program, as a file would hold it. Only compile_model() without a sink keeps it.
   std::span<const std::byte> bytes() const;
-  /// The same as a file, which appears whole or not at all.
+  /// Writes the program to a file, which appears whole or not at all.
   void save(const std::string& path) const;
 
   // Kept with Options::explain:
 
-  /// As `--report FILE.json` writes it.
+  /// The report, as `--report FILE.json` writes it.
   std::string report_json() const;
-  /// As `--report FILE.html`: a page that needs nothing else.
+  /// The report as `--report FILE.html` writes it: a page that needs nothing else.
   std::string report_html() const;
-  /// As `layline explain` prints it: where the permutes went, and why the rest is there.
+  /// What `layline explain` prints: where the permutes went, and why the rest is there.
   std::string explain() const;
-  /// As `layline explain --why NODE`.
+  /// What `layline explain --why NODE` prints.
   std::string explain(const std::string& node) const;
 
  private:
@@ -134,8 +134,8 @@ CompiledModel compile_model(const Model& model, const Options& options = {});
 /// their way to the sink. A TOSA program is one piece, since its format is written back to front.
 CompiledModel compile_model(const Model& model, Sink& sink, const Options& options = {});
 
-/// Compiles a model into a file in the same way, as `layline compile` does: the file appears whole
-/// or not at all, and is written by a thread of its own that ends with the call.
+/// Compiles a model into a file, as `layline compile` does. The file appears whole or not at all. A
+/// thread of its own writes it, and ends with the call.
 CompiledModel compile_to_file(const Model& model, const std::string& program,
                               const Options& options = {});
 

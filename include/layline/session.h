@@ -27,12 +27,12 @@ struct Array {
   std::vector<std::byte> bytes;
 };
 
-/// The same where the bytes are somebody else's, who keeps them for as long as this is used.
+/// A tensor whose bytes belong to somebody else, who keeps them for as long as this is used.
 struct ArrayView {
   ArrayView() = default;
   ArrayView(std::string type, std::vector<int64_t> sizes, std::span<const std::byte> data)
       : dtype(std::move(type)), shape(std::move(sizes)), bytes(data) {}
-  ArrayView(const Array& array)  // NOLINT: an array is as good
+  ArrayView(const Array& array)  // NOLINT: an array is a view
       : ArrayView(array.dtype, array.shape, array.bytes) {}
 
   std::string dtype;
@@ -42,7 +42,7 @@ struct ArrayView {
 
 /// Memory of the caller for an output.
 struct OutputBuffer {
-  std::span<std::byte> bytes;  ///< Port::bytes of them, or more
+  std::span<std::byte> bytes;  ///< Port::bytes many, or more
   std::vector<int64_t> shape;  ///< set by run_into: the bytes in front are row-major over it
 };
 
@@ -50,10 +50,10 @@ struct OutputBuffer {
 struct Port {
   std::string name;            ///< the model's own, if layline compiled the program
   bool is_tensor = true;       ///< otherwise a value that was fixed when the model was exported
-  std::string dtype;           ///< of a tensor
-  std::vector<int64_t> shape;  ///< of a tensor; upper bounds of sizes that are dynamic
+  std::string dtype;           ///< only for tensors
+  std::vector<int64_t> shape;  ///< only for tensors; a dynamic size has its upper bound
   std::string description;     ///< "f32[1, 3, 224, 224]"
-  size_t bytes = 0;            ///< the most that it may have
+  size_t bytes = 0;            ///< the size in bytes, at its largest
 };
 
 /// Methods of a program, loaded and ready to run. Buffers that the model changes keep their value
@@ -70,18 +70,19 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  /// Chooses the method that all below is about; the first one until then.
+  /// Chooses the method that the functions below use. Until then they use the first one.
   void use(const std::string& method);
 
   const std::vector<Port>& inputs() const;
   const std::vector<Port>& outputs() const;
 
-  /// One array per input, in order; those of inputs that are no tensors are not looked at.
-  /// Shapes and dtypes that do not fit are an error.
+  /// Runs the method on one array per input, in order. Arrays for inputs that are not tensors are
+  /// ignored. A shape or dtype that does not fit is an error.
   std::vector<Array> run(const std::vector<ArrayView>& inputs);
 
-  /// The same into memory of the caller, one buffer per output, in order. Nothing is allocated for
-  /// them. A buffer that is too small is an error before anything runs.
+  /// Runs the method and writes its outputs into memory of the caller, one buffer per output, in
+  /// order. Nothing is allocated for them. A buffer that is too small is an error before anything
+  /// runs.
   void run_into(const std::vector<ArrayView>& inputs, std::span<OutputBuffer> outputs);
 
  private:

@@ -15,8 +15,8 @@
 
 namespace layline {
 
-/// A node of layline's final graph, and where in the model it comes from; that is empty if it comes
-/// from nowhere in particular.
+/// A node of layline's final graph, and where in the model it comes from. The place in the model is
+/// empty if the node comes from nowhere in particular.
 struct SourcePlace {
   std::string value;   ///< its name in the text form, and in the report's graph
   std::string node;    ///< its name in the exported program
@@ -24,7 +24,7 @@ struct SourcePlace {
   std::string module;  ///< "features.3.conv"
 };
 
-/// What the debug handles of one method mean. A handle counts places from 1; 0 is none.
+/// What the debug handles of one method mean. Handles number the places from 1; 0 means none.
 class ProgramSources {
  public:
   /// A program that layline did not compile, or compiled with `--strip`, has no places. `name`
@@ -49,7 +49,7 @@ class ProgramSources {
   };
   struct Instruction {
     uint32_t handle = 0;
-    std::vector<Node> nodes;  // of a delegate
+    std::vector<Node> nodes;  // in the graph of the delegate that it calls, if any
   };
 
   std::vector<SourcePlace> places_;

@@ -1,4 +1,4 @@
-// Moving data at the speed of memory: weights are reordered once, on their way into the output.
+// Moves data at the speed of memory: weights are reordered once, on their way into the output.
 #include <algorithm>
 #include <cstring>
 #include <utility>

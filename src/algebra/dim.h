@@ -43,7 +43,7 @@ class Dim {
     return coefficient_;
   }
   int64_t coefficient() const { return coefficient_; }
-  /// Ascending; a symbol that occurs squared stands twice.
+  /// The symbols, ascending; a symbol that occurs squared stands twice.
   std::span<const SymbolId> symbols() const;
   /// Equal sizes have equal hashes.
   size_t hash() const { return static_cast<size_t>(coefficient_) ^ (symbol_bits() << 20); }
@@ -77,9 +77,9 @@ class Dim {
   [[noreturn]] void refuse_symbols() const;
   /// All symbols as one number.
   uint64_t symbol_bits() const { return std::bit_cast<uint64_t>(symbols_); }
-  /// Of sizes that are not both static, or not small enough.
+  /// The product of sizes that are not both static, or whose product overflows.
   static Dim multiply(Dim a, Dim b);
-  /// If b's coefficient divides that of a.
+  /// The quotient. Requires that b's coefficient divides that of a.
   static std::optional<Dim> divide_symbols(Dim a, Dim b);
 
   int64_t coefficient_ = 1;
@@ -93,8 +93,8 @@ std::optional<Dim> divide(Dim a, Dim b);
 int64_t exact_add(int64_t a, int64_t b);
 int64_t exact_mul(int64_t a, int64_t b);
 
-/// Sizes, the outermost first. Five lie in the list itself: images have four, and a relayout, which
-/// has three lists of them, is then one block of 320 bytes, a size that allocators have.
+/// Sizes, the outermost first. The list itself has room for five: images have four. A relayout has
+/// three such lists, and is then one block of 320 bytes, a size that allocators have.
 using Dims = Few<Dim, 5>;
 using Shape = Dims;
 

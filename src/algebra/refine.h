@@ -18,9 +18,9 @@ struct SharedDigit {
 
 using SharedDigits = Few<SharedDigit>;
 
-/// Row-major factorisations `left` and `right` with equal, non-zero products: the coarsest digits,
-/// outermost first and none of size 1, of which the factors of both are made. Nullopt if there are
-/// none: a stride of one and a stride of the other do not divide each other.
+/// The coarsest digits that make up the factors of both `left` and `right`, outermost first and
+/// none of size 1. The two are row-major factorisations with equal, non-zero products. Nullopt if
+/// there are no such digits: a stride of one and a stride of the other do not divide each other.
 ///
 ///   refine((6,4), (3,8))  ==  3:0,0  2:0,1  4:1,1
 ///   refine((2,3), (3,2))  ==  nullopt: the strides 3 and 2 do not divide each other

@@ -45,8 +45,8 @@ Permutation digits_by(size_t count, Key key) {
   return digits;
 }
 
-/// Of digits that are grouped by `group`, 0 first, where each group begins; and where the last
-/// ends.
+/// Where each group of digits begins, and where the last one ends. The digits are sorted by
+/// `group`, 0 first.
 template <typename Group>
 Few<int> group_ends(const SharedDigits& digits, size_t groups, Group group) {
   Few<int> ends(groups + 1, 0);
@@ -55,14 +55,14 @@ Few<int> group_ends(const SharedDigits& digits, size_t groups, Group group) {
   return ends;
 }
 
-/// The canonical form of a movement of something.
+/// The canonical form of a movement of a non-empty tensor.
 struct Movement {
   Dims factors;
   Permutation order;
 };
 
 Movement canonical(std::span<const Dim> factors, std::span<const int> order) {
-  Few<int> rank;  // of each factor among those that are not 1
+  Few<int> rank;  // each factor's, among those that are not 1
   int count = 0;
   for (const Dim& factor : factors) rank.push_back(factor.is_one() ? -1 : count++);
   // Runs of neighbours that the order keeps become one factor.

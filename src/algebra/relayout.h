@@ -15,7 +15,7 @@
 
 namespace layline {
 
-/// Four places take as much room as the address of a longer list.
+/// A list of up to four takes no more room than the address of a longer one.
 using Permutation = Few<int, 4>;
 
 /// A bijection between the row-major positions of two shapes of equal element count: split the
@@ -33,7 +33,7 @@ using Permutation = Few<int, 4>;
 /// neighbours in the source stand as the same neighbours in the target (they are one factor). It is
 /// unique, so two relayouts move elements alike if and only if their factors and orders are equal.
 ///
-/// Of an empty tensor nothing moves: every relayout of it has the identity movement.
+/// Nothing moves in an empty tensor: each of its relayouts has the identity movement.
 class Relayout {
  public:
   /// The identity of a scalar.
@@ -55,11 +55,11 @@ class Relayout {
   /// order()[i] is the index of the factor that stands at place i of the target.
   const Permutation& order() const { return form_->order; }
 
-  /// The movement is the identity: the bytes stay, at most the shape changes.
+  /// Whether the movement is the identity: the bytes stay, at most the shape changes.
   bool is_view() const { return factors().size() <= 1; }
-  /// A view to the same shape.
+  /// Whether it is a view to the same shape.
   bool is_identity() const { return is_view() && source() == target(); }
-  /// The same movement, whatever the shapes.
+  /// Whether both have the same movement, whatever their shapes.
   bool moves_like(const Relayout& other) const {
     return form_ == other.form_ || (form_->movement_hash == other.form_->movement_hash &&
                                     factors() == other.factors() && order() == other.order());
@@ -110,7 +110,7 @@ class Relayout {
   ///   NCHW to NHWC, operand [1,C,1,1]: to [1,1,1,C];  operand [W]: to [1,1,W,1]
   ///   flatten [C,H] to [C*H], operand [C,1]: nullopt
   ///
-  /// An empty source is conservative: only permutations are carried over.
+  /// An empty source is treated conservatively: only permutations are carried over.
   std::optional<Relayout> for_broadcast(const Shape& operand) const;
 
   /// The target position of the element at a source position. Requires static shapes.
@@ -123,10 +123,10 @@ class Relayout {
   /// moves as one piece: its stride there. Requires a size other than 1 and a non-empty tensor.
   std::optional<Dim> target_stride(Dim stride, Dim size) const;
 
-  /// Never changed once it is made, so that copies share it: a placement holds a relayout at every
-  /// port of every op.
+  /// A form never changes once it is made, so copies share it: a placement holds a relayout at
+  /// every port of every op.
   struct Form {
-    size_t movement_hash;  // so that unequal ones are mostly told apart without looking further
+    size_t movement_hash;  // tells most unequal movements apart without looking further
     size_t shapes_hash;
     Shape source;
     Dims factors;

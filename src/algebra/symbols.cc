@@ -164,7 +164,7 @@ Sum SymbolTable::quotient(const Sum& dividend, int64_t divisor) {
   LAYLINE_ASSERT(divisor > 0, "a size divided by {}", divisor);
   // What the divisor divides goes out, and what is left of each coefficient is from 0 to divisor-1.
   Sum outside, inside;
-  int64_t factor = divisor;  // of the divisor and of all that is left but the number
+  int64_t factor = divisor;  // divides the divisor and all that is left but the number
   for (const auto& [monomial, coefficient] : dividend.terms()) {
     const int64_t whole = floor_div(coefficient, divisor);
     const int64_t left = coefficient - whole * divisor;
@@ -273,7 +273,7 @@ namespace {
   throw UserError("'{}' is not a size (such as s1+1, (s1+1)//2 or max(s1,3))", text);
 }
 
-/// "2*s1-s2+1", of symbols in the table.
+/// Reads "2*s1-s2+1", whose symbols are in the table.
 Sum parse_sum(const SymbolTable& table, std::string_view text) {
   Sum result;
   for (size_t begin = 0; begin < text.size() || begin == 0;) {

@@ -23,8 +23,8 @@ class Sum {
   explicit Sum(const Dim& dim);
   static Sum number(int64_t value);
 
-  /// Monomials with the coefficient 1, and what they are multiplied with: never 0. The number that
-  /// stands alone belongs to the empty monomial.
+  /// Each monomial, with coefficient 1, and the number that multiplies it, which is never 0. The
+  /// number that stands alone belongs to the empty monomial.
   const std::map<Dim, int64_t>& terms() const { return terms_; }
   int64_t constant() const;
   bool is_number() const { return terms_.empty() || (terms_.size() == 1 && constant() != 0); }
@@ -45,8 +45,8 @@ class Sum {
 struct Formula {
   enum class Kind : uint8_t { free, sum, quotient, maximum, minimum };
   Kind kind = Kind::free;
-  std::vector<Sum> arguments;  // one of a sum and a quotient, several of a maximum and a minimum
-  int64_t divisor = 1;         // of a quotient, which is rounded down
+  std::vector<Sum> arguments;  // one for a sum or quotient, several for a maximum or minimum
+  int64_t divisor = 1;         // for a quotient, which is rounded down
 
   friend auto operator<=>(const Formula&, const Formula&) = default;
   friend bool operator==(const Formula&, const Formula&) = default;
@@ -55,20 +55,20 @@ struct Formula {
 /// A range that reaches up to kUnbounded has no upper bound.
 struct Symbol {
   static constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
-  std::string name;  // of a free symbol
+  std::string name;  // only for a free symbol
   int64_t min = 1;
   int64_t max = kUnbounded;
   Formula formula = {};
 };
 
-/// Equal expressions give equal Dims: sums of monomials are brought to a normal form, in which a
-/// sum occurs only where it is no monomial, without the factors that all its terms share, and a
-/// quotient only where the divisor divides nothing out.
+/// Equal expressions give equal Dims. Sums of monomials are brought to a normal form: a symbol
+/// stands for a sum only if the sum is no monomial, after dividing by the factors that all its
+/// terms share; and for a quotient only if the divisor divides nothing out.
 ///
 ///   add(s1, s1) == 2*s1        (2*s1+3)//2 == s1+1        ((s1+1)//2+1)//2 == (s1+3)//4
 class SymbolTable {
  public:
-  /// A free symbol.
+  /// Adds a free symbol.
   SymbolId add(Symbol symbol);
   /// Symbol k is all()[k - 1].
   std::span<const Symbol> all() const { return symbols_; }
@@ -82,7 +82,7 @@ class SymbolTable {
     return dim(expand(a) + expand(b));
   }
   Dim subtract(const Dim& a, const Dim& b) { return dim(expand(a) - expand(b)); }
-  /// Rounded down; the divisor is positive.
+  /// The quotient, rounded down; the divisor must be positive.
   Sum quotient(const Sum& dividend, int64_t divisor);
   Sum maximum(std::vector<Sum> values) { return extremum(Formula::Kind::maximum, values); }
   Sum minimum(std::vector<Sum> values) { return extremum(Formula::Kind::minimum, values); }
@@ -116,14 +116,14 @@ class SymbolTable {
   std::map<Formula, SymbolId> derived_;
 };
 
-/// Values of free symbols, and thereby of all.
+/// The values of free symbols, from which those of all others follow.
 class SymbolValues {
  public:
   explicit SymbolValues(const SymbolTable& table) : table_(&table) {}
 
   void set(SymbolId symbol, int64_t value) { values_[symbol] = value; }
   bool knows(SymbolId symbol) const { return values_.contains(symbol); }
-  /// Learns what the size of an input tells about a free symbol of which nothing is known yet.
+  /// Learns a free symbol that is not known yet from the size of an input, if that tells its value.
   void learn(const Dim& dim, int64_t size);
   /// The size; throws UserError if a symbol in it is not known or the size is negative.
   int64_t operator()(const Dim& dim) const;

@@ -11,10 +11,10 @@
 namespace layline {
 namespace {
 
-// Of bytes that were taken: one block is written while the next is made.
+// The most bytes that are taken at once: one block is written while the next is made.
 constexpr size_t kMostTaken = BlockWriter::kBlock;
-// Of all: as much as the largest weights, so that the next ones are computed while they are
-// written.
+// The most bytes that are left in all: as many as the largest weights have, so that the next ones
+// are computed while these are written.
 constexpr size_t kMostLeft = size_t{16} << 20;
 constexpr size_t kMostAtOnce = 4 * BlockWriter::kBlock;
 constexpr size_t kMostPieces = 64;  // fewer than IOV_MAX
@@ -86,7 +86,7 @@ int BlockWriter::add(Piece piece) {
 
 bool BlockWriter::has_room() const { return taken_ <= kMostTaken && left_ <= kMostLeft; }
 
-/// Allocates nothing: nobody would catch what that throws.
+/// The thread. It allocates nothing: nobody would catch what that throws.
 void BlockWriter::run() {
   std::array<iovec, kMostPieces> pieces;
   std::unique_lock lock(mutex_);
@@ -106,7 +106,7 @@ void BlockWriter::run() {
   }
 }
 
-/// What is to be written at once: whole blocks, or what there is. How many pieces that are.
+/// Finds what to write at once: whole blocks, or else all there is. Returns the number of pieces.
 int BlockWriter::find_next(std::span<iovec> pieces) const {
   const uint64_t whole = (written_ + left_) / kBlock * kBlock;
   size_t size = whole > written_ ? static_cast<size_t>(whole - written_) : left_;

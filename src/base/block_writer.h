@@ -18,30 +18,30 @@ namespace layline {
 
 class BlockWriter {
  public:
-  /// Writes are of this size, at multiples of it, wherever that much is there: the system then
-  /// caches the file in large pages, which takes half the time.
+  /// The size of writes, which begin at multiples of it, if that many bytes are there. The system
+  /// then caches the file in large pages, which takes half the time.
   static constexpr size_t kBlock = size_t{1} << 20;
 
-  /// Of a new file that nobody else writes to; it is not closed here.
+  /// Writes to a new file that nobody else writes to. The writer does not close it.
   explicit BlockWriter(int descriptor) : descriptor_(descriptor) {}
   BlockWriter(const BlockWriter&) = delete;
   BlockWriter& operator=(const BlockWriter&) = delete;
-  /// Nothing more is written, not even what waits.
+  /// Stops writing, even what still waits to be written.
   ~BlockWriter();
 
-  // All of these return 0, or the errno of what failed: after that nothing is written any more.
+  // All of these return 0, or the errno of what failed. After a failure nothing more is written.
 
-  /// Takes bytes, to be written after those before. Waits while there are too many.
+  /// Takes bytes, to be written after earlier ones. Waits while too many are left.
   int write(std::vector<std::byte> bytes);
-  /// The same for bytes that stay where they are for as long as somebody has the owner, or until
-  /// finish().
+  /// Writes bytes without taking them: they stay where they are for as long as somebody has the
+  /// owner, or until finish().
   int lend(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
   /// Waits until everything is written.
   int finish();
 
  private:
   struct Piece {
-    std::span<const std::byte> bytes;  // that are left to be written
+    std::span<const std::byte> bytes;  // what is left to be written
     std::vector<std::byte> taken;
     std::shared_ptr<const void> owner;
   };
@@ -56,10 +56,10 @@ class BlockWriter {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Piece> pieces_;
-  size_t taken_ = 0;      // bytes that were taken and are in memory for no one else
+  size_t taken_ = 0;      // bytes that were taken: only the writer needs them
   size_t left_ = 0;       // bytes of all pieces
-  uint64_t written_ = 0;  // bytes before them
-  int waiting_ = 0;       // for something to be written
+  uint64_t written_ = 0;  // bytes before the pieces
+  int waiting_ = 0;       // threads that wait for something to be written
   int error_ = 0;
   bool ended_ = false;
   std::jthread thread_;

@@ -1,4 +1,4 @@
-// A list that takes no memory of its own while it is short, for what is made and dropped a million
+// A list that allocates no memory while it is short, for lists that are made and dropped a million
 // times.
 #pragma once
 

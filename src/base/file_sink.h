@@ -13,7 +13,7 @@ namespace layline {
 
 class FileSink : public ByteSink {
  public:
-  /// Does not commit `file`, which must outlive the sink.
+  /// Writes to `file`, which must outlive the sink. The sink does not commit it.
   explicit FileSink(OutputFile& file) : file_(file) {}
   void expect(uint64_t bytes) override { file_.reserve(bytes); }
   void write(std::span<const std::byte> bytes) override { file_.write(bytes); }

@@ -1,4 +1,4 @@
-// One word mixed into a hash, for tables that are looked up often.
+// Mixes one word into a hash, for tables that are looked up often.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMaxLine = 80;
 constexpr std::string_view kReplacementCharacter = "\xef\xbf\xbd";
 
-/// Stands for itself in a string, as nearly every character of a network's names does.
+/// Whether a character stands for itself in a string, as nearly all in a network's names do.
 bool is_plain(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// JSON, written in one pass: every piece of text goes straight on to a sink, and nothing is kept
-// but the containers that are open. Indented for people to read, and deterministic.
+// Writes JSON in one pass. Every piece of text goes straight on to a sink, and nothing is kept but
+// the containers that are open. The text is indented for people to read, and deterministic.
 #pragma once
 
 #include <concepts>
@@ -20,20 +20,20 @@ std::string json_string(std::string_view value);
 
 class JsonWriter {
  public:
-  /// How the items of a container are laid out: each on a line of its own, or all on one line, with
-  /// all that is within them.
+  /// How the items of a container are laid out: each on a line of its own, or all on one line with
+  /// everything inside them.
   enum class Layout { lines, one_line };
 
   explicit JsonWriter(TextSink sink) : sink_(std::move(sink)) {}
 
   void string(std::string_view value);
   void number(std::integral auto value) { scalar(std::to_string(value)); }
-  /// Rounded to `decimals`; null for what JSON has no number for.
+  /// Writes the number rounded to `decimals`; null if JSON has no such number.
   void number(double value, int decimals);
   void boolean(bool value) { scalar(value ? "true" : "false"); }
   void null() { scalar("null"); }
 
-  /// `body` writes the members: each a key() and a value.
+  /// Writes an object. `body` writes its members: a key() and a value each.
   template <typename Body>
   void object(Body&& body, Layout layout = Layout::lines) {
     open('{', layout);
@@ -43,14 +43,14 @@ class JsonWriter {
   /// Begins a member of the object that is open: json.key("ops").number(7).
   JsonWriter& key(std::string_view name);
 
-  /// `body` writes the items.
+  /// Writes a list. `body` writes its items.
   template <typename Body>
   void list(Body&& body, Layout layout = Layout::lines) {
     open('[', layout);
     body();
     close(']');
   }
-  /// The list of what `write(item)` writes.
+  /// Writes a list; `write(item)` writes each item.
   template <typename Items, typename Write>
   void list_of(const Items& items, Write&& write, Layout layout = Layout::lines) {
     list(
@@ -59,13 +59,13 @@ class JsonWriter {
         },
         layout);
   }
-  /// On one line: [1, 3, 224, 224].
+  /// Writes a list of numbers on one line: [1, 3, 224, 224].
   template <typename Numbers>
   void numbers(const Numbers& values) {
     list_of(
         values, [this](auto value) { number(value); }, Layout::one_line);
   }
-  /// On one line where that is short.
+  /// Writes a list of strings, on one line if that is short.
   void strings(const std::vector<std::string>& values);
 
  private:
@@ -77,7 +77,7 @@ class JsonWriter {
   void open(char bracket, Layout layout);
   void close(char bracket);
   void scalar(std::string_view text);
-  /// What stands before an item or a key.
+  /// Writes what stands before an item or a key.
   void separate();
   void break_line();
 

@@ -12,13 +12,14 @@ namespace layline {
 
 class MappedFile {
  public:
-  /// Maps the whole file. UserError if it is missing, unreadable, not a regular file or empty.
+  /// Maps the whole file. Throws UserError if it is missing, unreadable, not a regular file or
+  /// empty.
   static std::shared_ptr<const MappedFile> open(const std::string& path);
-  /// The same for a file of which nearly every byte will be read: another thread maps its pages
-  /// meanwhile, which takes a tenth of the time of compiling a model whose weights are large.
+  /// Maps a file whose bytes will nearly all be read. Another thread maps its pages meanwhile: that
+  /// takes a tenth of the time of compiling a model whose weights are large.
   static std::shared_ptr<const MappedFile> open_ahead(const std::string& path);
-  /// A file that the caller has read, and keeps for as long as anybody has what is returned; `name`
-  /// stands for it in messages. UserError if it is empty.
+  /// A file that the caller has read, and keeps for as long as anybody has the result. `name`
+  /// stands for it in messages. Throws UserError if it is empty.
   static std::shared_ptr<const MappedFile> of_memory(std::span<const std::byte> bytes,
                                                      std::string name);
 
@@ -35,7 +36,7 @@ class MappedFile {
 
   std::string path_;
   std::span<const std::byte> bytes_;
-  void* mapping_;  // null for memory that is not ours
+  void* mapping_;  // null if the memory is not ours
   std::jthread ahead_;
 };
 

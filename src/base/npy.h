@@ -37,7 +37,8 @@ struct NpyArray {
   std::vector<std::byte> bytes;  ///< row-major, whatever order the file had
 };
 
-/// `name` stands for the file in messages. UserError if the bytes are not such an array.
+/// Reads an array. `name` stands for the file in messages. Throws UserError if the bytes are not
+/// such an array.
 NpyArray parse_npy(std::span<const std::byte> file, std::string_view name);
 NpyArray read_npy(const std::string& path);
 

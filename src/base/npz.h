@@ -13,14 +13,14 @@ namespace layline {
 
 class NpzArchive {
  public:
-  /// Reads the directory, no array. UserError if the file is no such archive, if a member is
-  /// compressed, or if one is no .npy file.
+  /// Reads the directory, but no array. Throws UserError if the file is no such archive, if a
+  /// member is compressed, or if one is no .npy file.
   explicit NpzArchive(const std::string& path);
 
-  /// In the order of the file.
+  /// The names of the arrays, in the order of the file.
   const std::vector<std::string_view>& names() const { return names_; }
   bool contains(std::string_view name) const;
-  /// UserError if there is no such array, or if it is damaged.
+  /// Reads an array. Throws UserError if there is none of this name, or if it is damaged.
   NpyArray read(std::string_view name) const;
 
  private:

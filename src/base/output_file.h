@@ -1,6 +1,6 @@
-// A file that appears whole or not at all: written without a name in its target's directory, given
-// the target's name by commit(). A process that is killed before leaves nothing behind. Where the
-// file system has no nameless files, a temporary name stands in.
+// A file that appears whole or not at all. It is written without a name in its target's directory,
+// and commit() gives it the target's name. A process that is killed before that leaves nothing
+// behind. If the file system has no nameless files, a temporary name stands in.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +23,15 @@ class OutputFile {
   explicit OutputFile(std::string path);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  /// Without a commit(), what was written is gone; the target is as it was before.
+  /// Without a commit(), what was written is gone, and the target is as before.
   ~OutputFile();
 
-  /// Says how many bytes are to come, if that is known: writing them is then faster.
+  /// Says how many bytes will come, if that is known. Writing them is then faster.
   void reserve(uint64_t bytes);
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
-  /// The same for bytes that stay where they are for as long as somebody has the owner: without a
-  /// copy, and perhaps later.
+  /// Appends bytes that stay where they are for as long as somebody has the owner: without a copy,
+  /// and perhaps later.
   void lend(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
   /// Appends zeros until position() is a multiple of `alignment`, a power of two.
   void pad_to(uint64_t alignment);
@@ -55,7 +55,7 @@ class OutputFile {
   int descriptor_ = -1;
   uint64_t position_ = 0;
   std::vector<std::byte> buffer_;
-  std::optional<BlockWriter> blocks_;  // of the open file: what was written before the buffer
+  std::optional<BlockWriter> blocks_;  // writes to the open file what came before the buffer
 };
 
 }  // namespace layline

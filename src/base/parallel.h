@@ -12,8 +12,8 @@
 
 namespace layline {
 
-/// Calls work(i) for every i < count, on as many threads as the machine has cores. What comes out
-/// must not depend on which thread does what. Rethrows what is thrown, one of it if it is more.
+/// Calls work(i) for every i < count, on as many threads as the machine has cores. The result must
+/// not depend on which thread does what. Rethrows an exception; if there are several, one of them.
 template <typename Work>
 void in_parallel(size_t count, const Work& work) {
   std::atomic<size_t> next = 0;
@@ -41,9 +41,9 @@ void in_parallel(size_t count, const Work& work) {
   if (thrown) std::rethrow_exception(thrown);
 }
 
-/// Calls work(begin, end) for pieces that make up 0 to count, on all cores. `bytes` is how many are
-/// read for one: pieces are large enough for the time that a thread takes to start. Where they
-/// begin depends on nothing else.
+/// Calls work(begin, end) for pieces that make up 0 to count, on all cores. One item reads `bytes`
+/// bytes: pieces are so large that starting a thread pays. Where they begin depends on nothing
+/// else.
 template <typename Work>
 void in_parallel_pieces(size_t count, size_t bytes, const Work& work) {
   constexpr size_t kPieceBytes = size_t{1} << 20;

@@ -16,8 +16,8 @@ class ByteSink {
   /// Called once, before the first write, by a writer that knows how many bytes it will write.
   virtual void expect(uint64_t /*bytes*/) {}
   virtual void write(std::span<const std::byte> bytes) = 0;
-  /// The same for bytes that stay where they are for as long as somebody has the owner: a sink may
-  /// write them later.
+  /// Writes bytes that stay where they are for as long as somebody has the owner: a sink may write
+  /// them later.
   virtual void lend(std::span<const std::byte> bytes,
                     const std::shared_ptr<const void>& /*owner*/) {
     write(bytes);

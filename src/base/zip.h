@@ -27,12 +27,12 @@ struct ZipEntry {
 
 class ZipArchive {
  public:
-  /// UserError if the file is not a zip, is cut short, has a compressed or encrypted entry, or
-  /// names an entry twice.
+  /// Reads the directory. Throws UserError if the file is not a zip, is cut short, has a compressed
+  /// or encrypted entry, or names an entry twice.
   ZipArchive(std::shared_ptr<const MappedFile> file, const ZipFormat& format);
 
   const ZipEntry* find(std::string_view name) const;
-  /// In the order of the central directory.
+  /// The entries, in the order of the central directory.
   const std::vector<ZipEntry>& entries() const { return entries_; }
   const MappedFile& file() const { return *file_; }
 

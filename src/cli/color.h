@@ -9,11 +9,11 @@ namespace layline {
 enum class Color { red, green, bold };
 enum class Stream { out, error };
 
-/// UserError unless `when` is auto, always or never.
+/// Sets when colours are used. Throws UserError unless `when` is auto, always or never.
 void set_color(std::string_view when);
 
-/// The text in a colour, or as it is where `stream` shows none: if it is no terminal, or if
-/// NO_COLOR is set to anything (https://no-color.org), unless `--color always` asks for it.
+/// The text in a colour, or unchanged if `stream` shows none: if it is no terminal, or if NO_COLOR
+/// is set to anything (https://no-color.org), unless `--color always` asks for it.
 std::string paint(Color color, std::string_view text, Stream stream = Stream::out);
 
 }  // namespace layline

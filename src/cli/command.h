@@ -17,9 +17,9 @@ void add_explain_command(CLI::App& app);
 void add_diff_command(CLI::App& app);
 void add_completion_command(CLI::App& app);
 
-// `layline` compiles and does not load ExecuTorch's runtime, which takes longer than to compile a
-// small model. `layline-runtime`, beside it, has all commands. Each of the two has its own of
-// these: src/cli/without_runtime and src/cli/runtime.
+// `layline` compiles and does not load ExecuTorch's runtime: loading takes longer than compiling a
+// small model. `layline-runtime`, beside it, has all commands. Each of the two has its own versions
+// of these functions: src/cli/without_runtime and src/cli/runtime.
 
 /// Adds those commands that need the runtime: none, in a command without it.
 void add_runtime_commands(CLI::App& app);
@@ -33,17 +33,17 @@ struct Assignment {
   std::string value;
 };
 
-/// Splits at the first `=`. UserError naming `option` if either side is empty.
+/// Splits at the first `=`. Throws UserError, naming `option`, if either side is empty.
 Assignment parse_assignment(std::string_view option, std::string_view text);
 
-/// True if both names are of one file, whether it is there yet or not.
+/// Whether both names are names of one file, whether it exists yet or not.
 bool same_file(const std::string& a, const std::string& b);
 
-/// Writing over a file that is read is never meant. UserError if `written` is the file `read`,
-/// which is `what`; an empty name is no file.
+/// Throws UserError if `written` is the file `read`, which is `what`: writing over a file that is
+/// read is never meant. An empty name is no file.
 void check_stays(const std::string& read, std::string_view what, const std::string& written);
 
-/// Prints now. UserError if standard output takes no more, as on a full disk.
+/// Prints now. Throws UserError if standard output takes no more, as on a full disk.
 void write_stdout(std::string_view text);
 
 }  // namespace layline

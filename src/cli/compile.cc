@@ -113,7 +113,7 @@ void write_report_file(OutputFile& file, const std::string& path, const Compiled
   sink("\n");
 }
 
-/// Both files or neither.
+/// Commits both files or neither.
 void commit(OutputFile& program, OutputFile* report, const std::string& report_path, bool sync) {
   if (sync) program.sync();
   if (sync && report != nullptr) report->sync();

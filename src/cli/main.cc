@@ -25,7 +25,8 @@ namespace {
 constexpr int kUserError = 1;
 constexpr int kInternalError = 2;
 
-/// One line, whatever is in it: messages quote models and file names, which may hold anything.
+/// Prints one line, whatever is in it: messages quote models and file names, which may hold
+/// anything.
 void print_error(std::string_view message) {
   constexpr size_t kMostBytes = 4000;  // as much as somebody may read
   const bool cut = message.size() > kMostBytes;
@@ -70,7 +71,7 @@ int fail_to_parse(const CLI::App& app, const CLI::ParseError& error) {
   return kUserError;
 }
 
-/// An option given as "" would look like one not given, and be dropped without a word.
+/// Refuses options given as "". They would look like ones not given, and be dropped without a word.
 void refuse_empty_values(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
     for (CLI::Option* option : command->get_options()) {

@@ -6,8 +6,8 @@
 
 namespace layline {
 
-/// From the second second of its life on, shows `activity` and the seconds passed on stderr, if
-/// that is a terminal, and wipes the line when it goes.
+/// Shows `activity` and the seconds passed on stderr, if that is a terminal, from the second second
+/// of its life on. Wipes the line when it goes.
 class Progress {
  public:
   explicit Progress(std::string activity);

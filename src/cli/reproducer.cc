@@ -11,7 +11,7 @@
 namespace layline {
 namespace {
 
-/// As a shell takes it back.
+/// The argument quoted for a shell.
 std::string quote(std::string_view argument) {
   std::string out = "'";
   for (const char c : argument) {

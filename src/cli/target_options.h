@@ -8,12 +8,12 @@
 
 namespace layline {
 
-/// Adds them to a command. Its help says `about` of each target, under `heading`. They are parsed
-/// into `options`, which must outlive the parsing.
+/// Adds these options to a command. Its help says `about` each target, under `heading`. They are
+/// parsed into `options`, which must outlive the parsing.
 void add_target_options(CLI::App& command, std::string_view heading,
                         std::string_view Target::*about, CompileOptions& options);
 
-/// The same of all targets, in one text: ".pte or .tosa".
+/// What all targets say, in one text: ".pte or .tosa".
 std::string of_all_targets(std::string_view Target::*what);
 
 }  // namespace layline

@@ -48,7 +48,7 @@ PlacementProof::Price price_of(const Cost& cost) {
   return {static_cast<double>(cost.time_ps) / 1e9, cost.permutes};
 }
 
-/// Sums up over methods.
+/// Adds what the passes report about one method to the report on all.
 void add_passes(Compiled& compiled, const std::string& method, PipelineReport& passes) {
   auto& times = compiled.report.passes;
   if (times.empty())

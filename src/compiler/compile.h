@@ -1,4 +1,4 @@
-// The compiler as one call: a model in, a program and what there is to tell about it out.
+// The compiler as one call: it turns a model into a program, and tells what it did.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ struct BoundaryOrder {
 struct CompileOptions {
   std::string target = std::string(all_targets().front()->name);
   TargetOptions for_target;
-  /// Of what `disableable` lists.
+  /// Names that disableable() lists.
   std::vector<std::string> disabled_passes;
   std::vector<BoundaryOrder> input_orders;
   std::vector<BoundaryOrder> output_orders;
@@ -54,11 +54,11 @@ struct Compiled {
 /// cannot have.
 LoadedModel load_model(const std::string& path, const CompileOptions& options);
 
-/// What is asked of the target, `delegate` among what is disabled included.
+/// The target's options. Without a delegate, if `delegate` is among the disabled passes.
 TargetOptions target_options(const CompileOptions& options);
 PipelineOptions pipeline_options(const CompileOptions& options);
 
-/// Reads a model and compiles it. Throws UserError, and Cancelled.
+/// Reads a model and compiles it. Throws UserError or Cancelled.
 Compiled compile(const std::string& model, const CompileOptions& options);
 Compiled compile(const std::shared_ptr<const MappedFile>& model, const CompileOptions& options);
 

@@ -56,7 +56,7 @@ class CallersSink : public ByteSink {
   Sink& sink_;
 };
 
-/// Asks before each piece whether to go on.
+/// A sink that asks before each piece whether to go on.
 class CancellableSink : public ByteSink {
  public:
   CancellableSink(ByteSink& sink, const std::function<bool()>& cancelled)
@@ -83,7 +83,7 @@ class CancellableSink : public ByteSink {
 }  // namespace
 
 struct CompiledModel::Contents {
-  /// Compiles the model into the sink. What is kept refers to the model's bytes no more.
+  /// Compiles the model into the sink. What is kept no longer refers to the model's bytes.
   Contents(const Model& model, ByteSink& sink, const Options& options) : name(model.name()) {
     Compiled compiled = compile(open(model), compile_options(options));
     if (!options.name.empty()) compiled.report.model = options.name;
@@ -99,7 +99,7 @@ struct CompiledModel::Contents {
     return *explained;
   }
 
-  std::string name;                             // of the model
+  std::string name;                             // the model's
   std::optional<std::vector<std::byte>> bytes;  // unless they went elsewhere
   std::optional<Compiled> explained;
 };

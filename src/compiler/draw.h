@@ -1,4 +1,4 @@
-// Graphs as they are drawn.
+// Turns graphs and reasons into pictures, which the report draws.
 #pragma once
 
 #include "compiler/compile.h"
@@ -7,10 +7,12 @@
 
 namespace layline {
 
-/// `nodes` say where the nodes of a final graph run; there are none for a graph as imported.
+/// The picture of a graph. `nodes` say where the nodes of a final graph run; an imported graph has
+/// none.
 Picture draw(const Graph& graph, const std::vector<FinalNode>& nodes = {});
 
-/// What passes explained. A pass that runs again may come to the same decision, which is told once.
+/// The reasons that passes gave. A pass that runs again may decide the same again; that is told
+/// once.
 std::vector<Reason> draw_reasons(const std::vector<Explanation>& explanations);
 
 }  // namespace layline

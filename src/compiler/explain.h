@@ -1,4 +1,4 @@
-// What there is to tell about a compilation, as text. All need CompileOptions::explain.
+// Explains a compilation as text. All functions about a Compiled need CompileOptions::explain.
 #pragma once
 
 #include <string>

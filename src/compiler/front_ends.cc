@@ -28,7 +28,7 @@ LoadedModel import_pt2(std::shared_ptr<const MappedFile> file) {
   return model;
 }
 
-/// After blanks and comments.
+/// Whether `graph` is the first word after blanks and comments.
 bool begins_with_graph(std::string_view bytes) {
   for (;;) {
     bytes.remove_prefix(std::min(bytes.find_first_not_of(" \t\r\n"), bytes.size()));

@@ -15,7 +15,7 @@ namespace layline {
 /// A model as it was written, one graph for each method.
 struct LoadedModel {
   std::vector<Graph> methods;
-  int64_t permutes = 0;  // that it makes itself
+  int64_t permutes = 0;  // the permutes that the model itself makes
 };
 
 struct FrontEnd {
@@ -28,8 +28,9 @@ struct FrontEnd {
 
 std::span<const FrontEnd> front_ends();
 
-/// Reads a model in any of these formats: by its first bytes, then by its name. What neither tells
-/// is read as text. Throws UserError, which says so where the file is a compiled program.
+/// Reads a model in any of these formats. Its first bytes tell the format, or else its name. What
+/// neither tells is read as text. Throws UserError, which says so if the file is a compiled
+/// program.
 LoadedModel import_model(std::shared_ptr<const MappedFile> file);
 
 /// Whether the node is a permute, as reports count them: a relayout that moves data.

@@ -12,7 +12,7 @@ namespace {
 
 namespace et = executorch_flatbuffer;
 
-/// XNNPACK fuses pairs and drops single nodes; what is further apart than this is not related.
+/// XNNPACK fuses pairs and drops single nodes. Nodes further apart than this are not related.
 constexpr size_t kMostSkipped = 32;
 
 }  // namespace

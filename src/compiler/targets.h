@@ -8,9 +8,9 @@
 
 namespace layline {
 
-/// The first is the default.
+/// All targets; the first is the default.
 std::span<const Target* const> all_targets();
-/// UserError with the names of all if there is none of this name.
+/// The target of this name. Throws a UserError that lists all names if there is none.
 const Target& find_target(std::string_view name);
 
 }  // namespace layline

@@ -11,8 +11,9 @@
 
 namespace layline {
 
-/// `inputs` by name, in logical shape; what is not given is made up. Throws InternalError, naming
-/// the pass or the program, and the first node that diverges; UserError for what the user can mend.
+/// Verifies the model on `inputs`, which are given by name and in logical shape; missing ones are
+/// made up. Throws InternalError, naming the pass or the program, and the first node that diverges;
+/// UserError for what the user can mend.
 std::vector<VerifiedMethod> verify_model(const std::string& path, const CompileOptions& options,
                                          const std::map<std::string, Tensor>& inputs,
                                          const LoadMethod& load);

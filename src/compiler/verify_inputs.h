@@ -11,11 +11,11 @@
 
 namespace layline {
 
-/// UserError if a tensor is for no input of the model.
+/// Throws UserError if a tensor is for no input of the model.
 void check_input_names(const LoadedModel& model, const std::map<std::string, Tensor>& given);
 
-/// What a first run begins with, as it lies in memory: states with their first values, arguments as
-/// given, in logical shape, or made up.
+/// The inputs of the first run, as they lie in memory. States have their first values. Arguments
+/// are those given, in logical shape, or made up.
 std::vector<Tensor> first_inputs(const Graph& graph, const std::map<std::string, Tensor>& given);
 
 }  // namespace layline

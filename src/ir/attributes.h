@@ -28,7 +28,7 @@ struct Bounds {
 
 enum class PadMode : uint8_t { constant, reflect, replicate, circular };
 enum class ResizeMode : uint8_t { nearest, bilinear };
-/// What a place outside an image reads: nothing, or its nearest pixel, or what is reflected there.
+/// What is read at a place outside an image: 0, the nearest pixel, or the pixel reflected there.
 enum class OutsideMode : uint8_t { zeros, border, reflection };
 
 struct NoAttrs {
@@ -44,25 +44,26 @@ struct ConstantAttrs {
   }
 };
 
-/// How an op's result is quantised, in the ops that have the field `quantisation`: the op computes
-/// on the real numbers that its operands stand for, and its result is rounded to integers. Without
-/// it the result is real.
+/// How an op's result is quantised, in the ops that have the field `quantisation`. The op computes
+/// on the real numbers that its operands stand for, and rounds its result to integers. Without it
+/// the result is real.
 ///
-/// quantize: the result's quantisation. reinterpret: the same integers, standing for other numbers;
-/// for themselves without it.
+/// The result of `quantize` has this quantisation. The result of `reinterpret` has the same
+/// integers as its operand, which then stand for other numbers, or without it for themselves.
 struct QuantisationAttrs {
   QuantisationRef quantisation;
   static void fields(auto& self, auto&& field) { field("quantisation", self.quantisation); }
 };
 
-/// choose_scale, choose_zero_point: the quantisation to integers in [min, max] that covers the
-/// elements that share a result element, and 0; symmetric around it, or not.
+/// choose_scale, choose_zero_point: the quantisation to integers in [min, max] that covers 0 and
+/// the elements that share a result element. It may be symmetric around 0.
 struct ChooseAttrs {
-  Ints axes;  // along which the elements share it
+  Ints axes;  // elements along these share one result element
   int64_t min = -128, max = 127;
   double eps = 0;  // the least scale
   bool symmetric = false;
-  bool balanced = false;  // the zero point fits the end that it fits better, not always the lower
+  /// The zero point is taken from the end of [min, max] that it fits better, not always the lower.
+  bool balanced = false;
   static void fields(auto& self, auto&& field) {
     field("axes", self.axes);
     field("min", self.min);
@@ -101,7 +102,7 @@ struct AxisAttrs {
   static void fields(auto& self, auto&& field) { field("axis", self.axis); }
 };
 
-/// Sorted, distinct, never negative: reductions, flip.
+/// Axes that are sorted, distinct and never negative: reductions, flip.
 struct AxesAttrs {
   Ints axes;
   QuantisationRef quantisation = {};
@@ -221,8 +222,8 @@ struct ConvTransposeAttrs {
   }
 };
 
-/// Contractions with quantised weights may quantise x as they read it, to 8 bits with one scale for
-/// each row (linear) or image (convolutions): `dynamic`.
+/// `dynamic`: a contraction with quantised weights quantises x as it reads it, to 8 bits with one
+/// scale for each row (linear) or image (convolutions).
 struct LinearAttrs {
   Bounds bounds;
   QuantisationRef quantisation = {};
@@ -261,8 +262,8 @@ struct PoolAttrs {
   }
 };
 
-/// Over `axes` together: (x - mean) / sqrt(variance + eps), with the variance of the population; or
-/// without centring x / sqrt(mean of squares + eps).
+/// Normalises over all `axes` together: (x - mean) / sqrt(variance + eps), with the variance of the
+/// population; or, without centring, x / sqrt(mean of squares + eps).
 struct NormalizeAttrs {
   Ints axes;
   double eps = 0;
@@ -277,7 +278,7 @@ struct NormalizeAttrs {
 /// Resizes the spatial axes of a channels-last operand. Source coordinate of output i is
 /// i * step (align_corners, and nearest) or (i + 0.5) * step - 0.5 (bilinear otherwise).
 struct ResizeAttrs {
-  /// In place of a step: the ratio of the sizes, which is known only when they are.
+  /// Stands for a step that is the ratio of the sizes, and known only when they are.
   static constexpr double kRatio = -1;
   Shape size;
   std::vector<double> step;
@@ -310,8 +311,8 @@ using AnyAttrs = std::variant<NoAttrs, ConstantAttrs, RelayoutAttrs, ShapeAttrs,
                               LinearAttrs, MatmulAttrs, PoolAttrs, ResizeAttrs, NormalizeAttrs,
                               GridSampleAttrs, QuantisationAttrs, ChooseAttrs, IntegerAttrs>;
 
-/// The attributes of one op. Copied, moved and destroyed in attributes.cc only: what a variant of
-/// so many alternatives does for that took a tenth of the time that each file took to compile.
+/// The attributes of one op. They are copied, moved and destroyed in attributes.cc only. The
+/// variant has so many alternatives that this code took a tenth of each file's compile time.
 struct Attributes : AnyAttrs {
   using AnyAttrs::AnyAttrs;
   Attributes();

@@ -1,4 +1,5 @@
-// Tensors of the boundary, which a caller may keep in another order than that of their dims.
+// Orders of tensors at the boundary. A caller may keep them in another order than that of their
+// dims.
 #pragma once
 
 #include <vector>
@@ -7,9 +8,9 @@
 
 namespace layline {
 
-/// A tensor in logical shape, as it lies in memory.
+/// The tensor as it lies in memory, from the one in logical shape.
 Tensor stored(const Tensor& logical, const std::vector<int>& dim_order);
-/// The other way round: stored(logical(x, order), order) is x.
+/// The tensor in logical shape, from the one in memory: stored(logical(x, order), order) is x.
 Tensor logical(const Tensor& stored, const std::vector<int>& dim_order);
 
 }  // namespace layline

@@ -10,15 +10,15 @@ namespace layline {
 /// The shape that a boundary tensor has in the model: dim dim_order[i] of it is stored at place i.
 Shape logical_shape(const Shape& stored, const std::vector<int>& dim_order);
 
-/// Memory is planned for the largest sizes, so each must have an upper bound: UserError that names
-/// the input, the axis and the remedy.
+/// Throws UserError, naming the input, the axis and the remedy, if a size has no upper bound:
+/// memory is planned for the largest sizes.
 void check_bounded(const Graph& graph);
 
-/// A .pte stores sizes in 31 bits, and all that a graph computes must have its place in 63:
-/// UserError that names the value.
+/// Throws UserError, naming the value, if a size does not fit the 31 bits that a .pte has for it,
+/// or if all values of the graph together take 2^63 bytes.
 void check_representable(const Graph& graph);
 
-/// UserError that names the input if any size of the graph is dynamic.
+/// Throws UserError, naming the input, if any size of the graph is dynamic.
 void check_static(const Graph& graph);
 
 }  // namespace layline

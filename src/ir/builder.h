@@ -15,8 +15,8 @@ namespace layline {
 
 class Builder {
  public:
-  /// `op` is what the model calls the op that nodes are built for. Front ends name it, and the
-  /// messages of `fail` have it; it lives as long as the builder.
+  /// `op` is what the model calls the op that nodes are built for. Front ends give it, and the
+  /// messages of `fail` contain it; it lives as long as the builder.
   Builder(Graph& graph, OriginRef origin, std::string_view op = {})
       : graph_(graph), origin_(std::move(origin)), op_(op) {}
 
@@ -31,19 +31,19 @@ class Builder {
     fail(fmt::format(format, std::forward<First>(first), std::forward<Rest>(rest)...));
   }
 
-  /// Operands that are made on the way stand in the braces of one call, which makes them in the
-  /// order written: arguments are evaluated in the order that a compiler likes, and the order of
-  /// the nodes would be a matter of who built layline.
+  /// Adds a node. Build operands inside the braces of one call: an initialiser list makes them in
+  /// the order written. Function arguments are evaluated in an order that each compiler chooses,
+  /// and the order of the nodes would depend on it.
   Value* add(Op op, std::vector<Value*> operands, Attributes attributes) const {
     return graph_.add(op, std::move(operands), std::move(attributes), origin_);
   }
-  /// An op without attributes, or arithmetic that is not clamped.
+  /// Adds an op without attributes, or arithmetic that is not clamped.
   Value* add(Op op, std::vector<Value*> operands) const;
   Value* clamp(Value* x, double min, double max) const;
   /// x itself where it already has that dtype.
   Value* convert(Value* x, DType to) const;
 
-  /// Of a constant, the moved constant: nothing is left to do at run time.
+  /// Moves x. If x is a constant, the result is a constant, too: nothing is left to do at run time.
   Value* relayout(Value* x, Relayout relayout) const;
   Value* permute(Value* x, std::span<const int> permutation) const;
   /// x itself where the shape is already right.
@@ -53,7 +53,7 @@ class Builder {
   Value* from_channels_last(Value* x) const;
   /// x itself where nothing has to be repeated.
   Value* expand(Value* x, Shape shape) const;
-  /// size elements of one axis, from start on, every step-th.
+  /// `size` elements of one axis, from `start` on, every `step`-th.
   Value* slice(Value* x, int64_t axis, int64_t start, Dim size, int64_t step = 1) const;
   Value* concat(std::vector<Value*> parts, int64_t axis) const;
 

@@ -1,5 +1,5 @@
-// Constants that are computed when they are read: their bytes are in memory only for as long as
-// somebody reads them, so a program may have more of them than memory should hold.
+// Constants that are computed when they are read. Their bytes are in memory only while somebody
+// reads them, so a program may have more of them than memory should hold.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@ namespace layline {
 
 class ComputedBlock {
  public:
-  /// Where a part's bytes lie in the block, and what of them is known beforehand: the bytes of its
-  /// first and of its last element.
+  /// Where a part's bytes lie in the block. The bytes of its first and its last element are known
+  /// beforehand.
   struct Part {
     size_t begin = 0, size = 0;
     std::array<std::byte, 8> first{}, last{};
@@ -32,7 +32,7 @@ class ComputedBlock {
     std::shared_ptr<const void> keep_alive;
   };
   /// The bytes of a part. The block is computed at the first call and kept until every part has
-  /// been read, as a writer does once: the memory is then free for the next block.
+  /// been read. A writer reads each part once; the memory is then free for the next block.
   Bytes read(size_t index);
 
  private:
@@ -40,7 +40,7 @@ class ComputedBlock {
   const std::vector<Part> parts_;
   const Compute compute_;
   std::mutex reading_;
-  std::shared_ptr<std::byte[]> block_;  // null while nobody is to read it
+  std::shared_ptr<std::byte[]> block_;  // null while nobody reads it
   std::vector<bool> read_;
 };
 

@@ -46,7 +46,7 @@ void scale(Bytes in, float factor, std::byte* out) {
   }
 }
 
-/// The same with one factor for each element.
+/// Scales each element by its own factor.
 void scale(Bytes in, std::span<const float> factors, std::byte* out) {
   constexpr size_t kLanes = 16;
   std::array<float, kLanes> lanes;

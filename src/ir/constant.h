@@ -35,8 +35,8 @@ class Constant {
   const Shape& shape() const { return pending_.target(); }
   size_t byte_count() const { return byte_count_; }
 
-  /// The same constant after `relayout`, whose source is shape(). Composes with what is pending
-  /// where one relayout can do both, otherwise materialises first.
+  /// This constant after `relayout`, whose source is shape(). The relayout is composed with the
+  /// pending one if one relayout can do both; otherwise the constant is materialised first.
   Constant relaid(const Relayout& relayout) const;
   /// The f32 constant whose row i, along the leading axis of shape(), is multiplied by factors[i].
   Constant scaled_rows(std::span<const float> factors) const;
@@ -44,14 +44,14 @@ class Constant {
   /// factors[j].
   Constant scaled_columns(std::span<const float> factors) const;
 
-  /// What stands at begin to end along the leading axis of shape(), without a copy where it is
-  /// stored so.
+  /// The elements from `begin` to `end` along the leading axis of shape(); no copy, if they are
+  /// stored like that.
   Constant rows(size_t begin, size_t end) const;
 
-  /// Gives the constant, row-major over shape(), to `write` as consecutive pieces: in one, straight
-  /// from where it is stored, if nothing is pending.
+  /// Gives the constant, row-major over shape(), to `write` in consecutive pieces. If nothing is
+  /// pending, it is one piece, straight from where it is stored.
   void stream(const std::function<void(std::span<const std::byte>)>& write) const;
-  /// The same into `out` (byte_count() bytes).
+  /// Writes the constant, row-major over shape(), into `out` (byte_count() bytes).
   void materialise(std::span<std::byte> out) const;
   std::vector<std::byte> bytes() const;
 
@@ -60,9 +60,9 @@ class Constant {
   /// Equal for constants with equal bytes; reads only a sample of large ones.
   size_t sample_hash() const;
 
-  /// The same constant with its stored bytes in memory, where they were to be computed.
+  /// This constant with its stored bytes in memory, computed now if they were not there.
   Constant loaded() const;
-  /// Of a constant that is loaded.
+  /// The stored bytes. The constant must be loaded.
   std::span<const std::byte> stored() const;
   const Relayout& pending() const { return pending_; }
   /// Empty, or one factor for each row of the stored data's leading axis.
@@ -81,9 +81,9 @@ class Constant {
   size_t byte_count_;
   std::span<const std::byte> stored_;  // empty while the bytes have yet to be computed
   std::shared_ptr<const void> keep_alive_;
-  std::shared_ptr<ComputedBlock> block_;  // null for bytes that are there
+  std::shared_ptr<ComputedBlock> block_;  // null if the bytes are there
   size_t part_ = 0;
-  // Applied before pending_, the rows' first.
+  // Both are applied before pending_, the row factors first.
   std::shared_ptr<const std::vector<float>> row_factors_;
   std::shared_ptr<const std::vector<float>> column_factors_;
 };

@@ -10,7 +10,7 @@ struct Row {
   size_t bytes;
 };
 
-// In the order of the enum.
+// One row for each dtype, in the order of the enum.
 constexpr std::array<Row, kDTypeCount> kRows = {{{"f32", 4},
                                                  {"f16", 2},
                                                  {"bf16", 2},

@@ -17,7 +17,7 @@ std::string_view name(DType dtype);
 std::optional<DType> parse_dtype(std::string_view name);
 
 bool is_float(DType dtype);
-/// Integers of any width; bool is not one.
+/// Whether it is an integer of any width; bool is not one.
 bool is_integer(DType dtype);
 
 }  // namespace layline

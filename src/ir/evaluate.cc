@@ -86,7 +86,7 @@ Tensor evaluate_bound(const Node& node, std::span<const Tensor> operands,
 
 namespace {
 
-/// What a typed op is by definition: dequantise the operands, compute, quantise the result.
+/// The definition of a typed op: dequantise the operands, compute, quantise the result.
 Tensor evaluate_on_reals(const OpInfo& row, std::span<const Tensor> operands,
                          const Attributes& attributes, const TensorType& result) {
   std::vector<Tensor> reals;
@@ -114,7 +114,7 @@ Tensor evaluate_op(Op op, std::span<const Tensor> operands, const Attributes& at
   const OpInfo& row = info(op);
   SymbolTable none;
   const TensorType result = infer(op, types, attributes, none);
-  // Of nothing there is nothing to compute, and its other sizes may be absurd.
+  // A result without elements needs no computing, and its other sizes may be absurd.
   if (element_count(result.shape).is_zero()) return Tensor(result);
   // What moves integers, or knows what they stand for, needs no real numbers; what pads does.
   const bool as_they_are = (row.op_class == OpClass::movement && op != Op::pad) ||

@@ -24,10 +24,10 @@ Tensor evaluate_node(const Node& node, std::span<const Tensor> operands);
 Tensor evaluate_op(Op op, std::span<const Tensor> operands, const Attributes& attributes);
 
 Tensor tensor_of(const Constant& constant);
-/// The same of a value that is a constant, with its quantisation.
+/// The tensor of a value that is a constant, with its quantisation.
 Tensor tensor_of(const Value* constant);
 
-/// A state as it lies in memory, from its shape in the model, and back.
+/// Convert a state's tensor from its form in the model to the one in memory, and back.
 Tensor in_memory(const GraphInput& state, Tensor tensor);
 Tensor in_model(const GraphInput& state, Tensor tensor);
 

@@ -55,7 +55,7 @@ struct Property {
   Step (*step)(Op op);
 };
 
-/// Finite: of networks on finite weights and inputs.
+/// What keeps numbers finite, in networks whose weights and inputs are finite.
 Step finite_step(Op op) {
   switch (op) {
     case Op::linear:
@@ -81,7 +81,7 @@ Step finite_step(Op op) {
   }
 }
 
-/// Not NaN.
+/// What keeps numbers from being NaN.
 Step number_step(Op op) {
   switch (op) {
     case Op::linear:
@@ -138,7 +138,8 @@ bool holds_throughout(const Value* value, const Property& property) {
   return true;
 }
 
-/// Scores that a constant mask hides in part.
+/// Whether the scores have a finite element along `axes` everywhere, although a constant mask hides
+/// some.
 bool is_finite_somewhere(const Value* scores, const Ints& axes) {
   if (is_always_finite(scores)) return true;
   const Node* sum = scores->def();
@@ -151,8 +152,8 @@ bool is_finite_somewhere(const Value* scores, const Ints& axes) {
   return false;
 }
 
-/// What is compared with minus infinity for equality; null if nothing is, or there are no elements,
-/// of which "any" is false and "all" is true.
+/// The value that is compared with minus infinity for equality; null if there is none. Null also if
+/// there are no elements: "any" of none is false, and "all" of none is true.
 const Value* compared_with_minus_infinity(const Value* condition) {
   const Node* node = condition->def();
   if (node == nullptr || !node->is(Op::equal)) return nullptr;
@@ -162,7 +163,7 @@ const Value* compared_with_minus_infinity(const Value* condition) {
   return nullptr;
 }
 
-/// any(not (scores == -inf)).
+/// Whether `any` is any(not (scores == -inf)) and always true.
 bool leaves_something(const Node& any) {
   const Node* inverse = any.operand(0)->def();
   if (inverse == nullptr || !inverse->is(Op::logical_not)) return false;

@@ -1,6 +1,6 @@
-// What can be told of values before they are computed: which are finite, and which conditions hold
-// always or never. Overflow is left aside: numbers are taken to be finite where the model computes
-// them from finite ones.
+// What is known about values before they are computed: which are finite, and which conditions
+// always or never hold. Overflow is left aside: numbers that the model computes from finite ones
+// are taken to be finite.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace layline {
 
-/// Computed from finite constants and contractions, such as scores and biases of attention, by ops
-/// that keep numbers finite. Inputs may hold anything.
+/// Whether the value is computed from finite constants and contractions, such as scores and biases
+/// of attention, by ops that keep numbers finite. Inputs may hold anything.
 bool is_always_finite(const Value* value);
 
-/// May come of infinities in constants, as a softmax over a row that a mask hides, or of a
-/// division, a logarithm or a root. Inputs, and what layers with constant weights give, are taken
-/// to be numbers.
+/// Whether the value may be NaN. A NaN may come from infinities in constants (a softmax over a row
+/// that a mask hides), from a division, a logarithm or a root. Inputs, and the results of layers
+/// with constant weights, are taken to be numbers.
 bool may_be_nan(const Value* value);
 
 /// The one value that all elements of a condition have, whatever the data; nothing if it depends.

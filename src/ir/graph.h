@@ -57,7 +57,7 @@ class Value {
   bool has_one_use() const { return uses_.size() + outputs_.size() == 1; }
   /// Unique in the graph; the name in the text form.
   const std::string& name() const { return name_; }
-  /// Less than the graph's value_count(), and no other value's: a place in a table.
+  /// A place in a table: less than the graph's value_count(), and different for each value.
   size_t number() const { return number_; }
 
  private:
@@ -109,10 +109,10 @@ struct GraphInput {
   Value* value = nullptr;  // null for a fixed input
   std::vector<int> dim_order;
   FixedValue fixed;
-  /// Of a state, which is a buffer that the model may change: what it holds before the first run.
+  /// Only a state has this, a buffer that the model may change: what it holds before the first run.
   /// The caller does not give it; each run finds what the run before has written.
   std::optional<Constant> initial = {};
-  /// How a state lies in memory, from its shape in the model; absent if just so.
+  /// How a state lies in memory, from its shape in the model; absent if it lies there unchanged.
   std::optional<Relayout> relaid = {};
   /// A state whose order in memory may not change, because other graphs have it too.
   bool pinned = false;
@@ -144,10 +144,10 @@ class Graph {
   void add_fixed_input(std::string name, FixedValue value);
   Value* add_state(std::string name, Constant initial);
   void add_output(std::string name, Value* value, std::vector<int> dim_order = {});
-  /// After a run the input holds `value`, which has its type.
+  /// Adds a write: after a run the input holds `value`, which has the input's type.
   void add_write(size_t input, Value* value);
   void add_fixed_output(std::string name, FixedValue value);
-  /// Infers the result's type. Errors name the origin.
+  /// Adds a node, whose result's type is inferred. Errors name the origin.
   Value* add(Op op, std::vector<Value*> operands, Attributes attributes, OriginRef origin,
              std::string_view value_name = {});
   Value* constant(Constant data, OriginRef origin, std::string_view value_name = {});
@@ -159,17 +159,18 @@ class Graph {
   // Changing.
   void replace_all_uses(Value* from, Value* to);
   void set_operand(Node* node, int index, Value* to);
-  /// The node must have no uses left.
+  /// Unlinks the node, which must have no uses left.
   void erase(Node* node);
   void set_output(size_t index, Value* value, std::vector<int> dim_order);
-  /// Gives an input another order in memory, and with it another shape: a new value, which is
-  /// returned; the old one is left for the caller to replace.
+  /// Gives an input another order in memory, and with it another shape. Returns its new value; the
+  /// caller replaces the old one.
   Value* reorder_input(size_t index, std::vector<int> dim_order);
-  /// The same for a state, which no caller sees: any relayout of it will do that makes one with the
-  /// relayouts before. What is written to it is the caller's to relay out, too.
+  /// Relays out a state in memory. No caller sees a state, so any relayout will do that composes
+  /// with the earlier ones. The caller of this function also relays out what is written to the
+  /// state.
   Value* reorder_state(size_t index, const Relayout& relayout);
   void pin_state(size_t index) { inputs_[index].pinned = true; }
-  /// One name for each input, and for each output.
+  /// Renames the boundary: one name for each input, and one for each output.
   void rename_boundary(std::vector<std::string> inputs, std::vector<std::string> outputs);
 
   // Looking.
@@ -179,7 +180,7 @@ class Graph {
   std::span<const GraphOutput> outputs() const { return outputs_; }
   std::span<const Symbol> symbols() const { return symbols_.all(); }
   size_t node_count() const { return node_count_; }
-  /// Of all values that there ever were.
+  /// The number of all values that there ever were.
   size_t value_count() const { return values_.size(); }
 
   /// Iteration that allows erasing the current node and inserting before it.
@@ -231,10 +232,10 @@ inline auto results(const Graph& graph) {
          std::views::filter([](const GraphOutput& output) { return !output.writes; });
 }
 
-/// The constant that `value` is, or null. Quantised constants are none here: their bytes are not
-/// the numbers that they stand for.
+/// The constant that `value` is, or null. Null for quantised constants: their bytes are not the
+/// numbers that they stand for.
 const Constant* constant_of(const Value* value);
-/// The bytes of a constant, quantised or not; null for what is no constant.
+/// The bytes of a constant, quantised or not; null if `value` is not one.
 const Constant* stored_constant(const Value* value);
 
 /// Whether an operand or the result is quantised.

@@ -14,7 +14,7 @@ bool has_own_rule(Op op) {
   return op == Op::constant || op == Op::quantize || op == Op::dequantize || op == Op::reinterpret;
 }
 
-/// Whatever only moves data keeps its quantisation.
+/// Types of ops that only move data: they keep the quantisation.
 TensorType infer_kept(Op op, std::span<const TensorType> operands, const Attributes& attributes,
                       SymbolTable& symbols) {
   const QuantisationRef& quantisation = operands[0].quantisation;
@@ -39,7 +39,7 @@ TensorType infer_kept(Op op, std::span<const TensorType> operands, const Attribu
   return result;
 }
 
-/// Whatever computes does so on the real numbers.
+/// Types of ops that compute: they do so on the real numbers.
 TensorType infer_computed(Op op, std::span<const TensorType> operands, const Attributes& attributes,
                           const QuantisationRef& quantisation, SymbolTable& symbols) {
   std::vector<TensorType> real;

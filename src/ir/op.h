@@ -29,7 +29,7 @@ enum class Op : uint8_t {
   gather,            // whole slices, as index_select
   gather_elements,   // single elements, as torch.gather
   scatter_elements,  // the data with single elements replaced, as torch.scatter
-  scatter_add,       // the same with the updates added
+  scatter_add,       // like scatter_elements, with the updates added
   // Elementwise, two operands, broadcasting.
   add,
   sub,
@@ -110,7 +110,7 @@ enum class Op : uint8_t {
   avg_pool,
   resize,
   grid_sample,
-  // Along axes.
+  // Ops along axes.
   reduce_sum,
   reduce_mean,
   reduce_max,
@@ -172,8 +172,8 @@ inline std::string_view name(Op op) { return info(op).name; }
 TensorType infer(Op op, std::span<const TensorType> operands, const Attributes& attributes,
                  SymbolTable& symbols);
 
-/// The rows of a table that has at most one for each op, in its member `op`: null where it has
-/// none.
+/// The row of each op in a table, by its member `op`; null for an op without one. The table has at
+/// most one row for each op.
 template <typename Row>
 std::array<const Row*, kOpCount> rows_by_op(std::span<const Row> table) {
   std::array<const Row*, kOpCount> rows{};

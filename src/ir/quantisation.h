@@ -17,9 +17,9 @@ namespace layline {
 /// i / (tensor dim / table dim), axis by axis. So [C,1,1,1] is one scale a channel, and [N,K/32] on
 /// a tensor [N,K] is one for each group of 32.
 struct Quantisation {
-  DType dtype = DType::i8;           // of the integers
+  DType dtype = DType::i8;           // the type of the integers
   int64_t min = -128, max = 127;     // the integers in use: 4-bit numbers are i8 in [-8,7]
-  std::vector<int64_t> dims;         // of the table; empty for one entry
+  std::vector<int64_t> dims;         // the shape of the table; empty for one entry
   std::vector<float> scales;         // row-major over dims
   std::vector<int32_t> zero_points;  // likewise, or empty: all 0
 

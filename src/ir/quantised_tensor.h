@@ -5,7 +5,7 @@
 
 namespace layline {
 
-/// The real numbers of a quantised tensor; any other tensor as it is.
+/// The real numbers of a quantised tensor; any other tensor unchanged.
 Tensor real_tensor(const Tensor& tensor);
 Tensor quantised_tensor(const Tensor& real, const QuantisationRef& quantisation);
 

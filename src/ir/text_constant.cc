@@ -83,7 +83,7 @@ std::string data_text(DType dtype, Bytes bytes, const PrintOptions& options) {
 
 int hex_value(char digit) { return digit <= '9' ? digit - '0' : (digit | 0x20) - 'a' + 10; }
 
-/// After the 0x.
+/// Reads the hex digits after the 0x.
 std::vector<std::byte> parse_hex(Scanner& in, size_t size) {
   const size_t position = in.next();
   const std::string_view digits = in.hex_digits();

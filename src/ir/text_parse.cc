@@ -297,7 +297,7 @@ class BodyParser {
     entry.origin->module = in_.string("the module");
   }
 
-  /// After the %.
+  /// Reads a statement after its %.
   void parse_node() {
     const auto [position, value_name] = parse_new_name();
     std::optional<TensorType> declared;
@@ -346,7 +346,7 @@ class BodyParser {
     return entry.origin;
   }
 
-  /// After the %: a name that no value has yet.
+  /// Reads a name after its %, one that no value has yet.
   std::pair<size_t, std::string_view> parse_new_name() {
     const size_t position = in_.next();
     const std::string_view value_name = in_.word("a value's name");

@@ -27,16 +27,16 @@ class Scanner {
   bool accept_word(std::string_view word);
   void expect_word(std::string_view word);
 
-  /// Letters, digits, '_'.
+  /// A word of letters, digits and '_'.
   std::string_view word(std::string_view what);
   int64_t integer(std::string_view what);
-  /// Decimal, inf, nan, or the bits: 0x and sixteen hex digits.
+  /// A decimal number, inf, nan, or the bits: 0x and sixteen hex digits.
   double number(std::string_view what);
-  /// Quoted, with the escapes that `quote` writes.
+  /// A quoted text, with the escapes that `quote` writes.
   std::string string(std::string_view what);
-  /// From the bracket that opens next to the one that closes it.
+  /// The text from the bracket that opens next to the one that closes it.
   std::string_view bracketed(std::string_view what);
-  /// Up to the ',' or closing bracket that ends the list this stands in.
+  /// The text up to the ',' or closing bracket that ends the list this stands in.
   std::string_view list_item(std::string_view what);
   /// The hex digits that follow at once.
   std::string_view hex_digits();
@@ -66,10 +66,10 @@ class Scanner {
   size_t position_ = 0;
 };
 
-/// The text as a quoted token: ASCII whatever is in it.
+/// The text as a quoted token, which is ASCII whatever the text.
 std::string quote(std::string_view text);
 
-/// Reads back to the same bits.
+/// A text that reads back to the same bits.
 std::string exact_number(double value);
 
 }  // namespace layline

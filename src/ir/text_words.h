@@ -8,7 +8,7 @@
 
 namespace layline {
 
-// In the order of the enums.
+// Each list is in the order of its enum.
 constexpr std::array<std::string_view, 4> kPadModeWords = {"constant", "reflect", "replicate",
                                                            "circular"};
 constexpr std::array<std::string_view, 2> kResizeModeWords = {"nearest", "bilinear"};

@@ -27,7 +27,7 @@ std::string to_string(const TensorType& type);
 
 /// The type of the numbers themselves: for quantised ones f32, otherwise the same.
 TensorType real_type(const TensorType& type);
-/// The type of the integers without what they stand for.
+/// The type without its quantisation: that of the integers themselves.
 TensorType plain_type(TensorType type);
 
 /// Size in bytes; the shape must be static.

@@ -41,7 +41,7 @@ class Verifier {
   }
 
  private:
-  /// What is known of a value.
+  /// What is known about a value.
   struct State {
     const Value* defined = nullptr;  // itself, once it is
     // The operands of all nodes are numbered in sequence: the number of the first operand of the
@@ -57,7 +57,7 @@ class Verifier {
                                     fmt::format(format, std::forward<Args>(args)...)));
   }
 
-  /// Null for a value that is not defined, or of another graph.
+  /// The value's state; null if it is not defined, or belongs to another graph.
   State* state_of(const Value* value) {
     if (value->number() >= states_.size()) return nullptr;
     State& state = states_[value->number()];

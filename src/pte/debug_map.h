@@ -1,6 +1,6 @@
-// What the debug handles of a program mean. ExecuTorch's Instruction and XNNPACK's serialised nodes
-// are told apart by numbers, in traces and in errors; `.pte` has no field that says what they stand
-// for, so that travels in it as named data under `kDebugMapKey`, a JSON document:
+// What the debug handles of a program mean. In traces and errors, numbers tell apart ExecuTorch's
+// instructions and XNNPACK's serialised nodes. The `.pte` format has no field that says what they
+// stand for. So a JSON document travels in it as named data under `kDebugMapKey`:
 //
 //   {"version":1,"methods":{"forward":{
 //     "sources":["net.py:12: x = self.conv(x)"],
@@ -29,7 +29,7 @@ struct DebugOrigin {
 
 struct MethodDebugMap {
   std::string method;
-  std::vector<DebugOrigin> origins;    ///< of the handles 1, 2, ...
+  std::vector<DebugOrigin> origins;    ///< for the handles 1, 2, ...
   std::vector<uint32_t> instructions;  ///< the handle of each, or 0
 
   bool operator==(const MethodDebugMap&) const = default;
@@ -38,7 +38,7 @@ struct MethodDebugMap {
 /// The document for these methods, in the order given. Deterministic.
 std::string write_debug_map(const std::vector<MethodDebugMap>& methods);
 
-/// The inverse. Throws UserError on anything that it would not have written.
+/// The inverse of write_debug_map. Throws UserError on anything that it would not have written.
 std::vector<MethodDebugMap> read_debug_map(std::string_view json);
 
 }  // namespace layline::pte

@@ -147,7 +147,7 @@ std::vector<std::string> make_io_names(const std::vector<std::string>& wanted) {
   std::vector<std::string> names;
   names.reserve(wanted.size());
   std::unordered_set<std::string> taken;
-  std::unordered_map<std::string, size_t> copies;  // of a name, which keeps this linear
+  std::unordered_map<std::string, size_t> copies;  // how many a name has; keeps this linear
   for (const std::string& want : wanted) names.push_back(nearest_safe_name(want));
   // A name that some entry holds as its own is never given to another as a numbered copy.
   const std::unordered_set<std::string> reserved(names.begin(), names.end());

@@ -22,8 +22,8 @@ namespace layline::pte {
 
 inline constexpr std::string_view kIoNamesKey = "layline.io";
 
-/// A size that is known only when the method runs: within bounds, or by a formula from those
-/// before it. They are numbered from 1: s1, s2...
+/// A size that is known only when the method runs: it has bounds, or a formula over earlier ones.
+/// They are numbered from 1: s1, s2...
 struct RecordedSymbol {
   std::string name;
   int64_t min, max;
@@ -36,7 +36,8 @@ struct MethodIoNames {
   std::string method;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  /// Of a method with dynamic sizes, also those and the shapes of all its inputs ("s1", "3").
+  /// Only for a method with dynamic sizes: those sizes, and the shapes of all its inputs ("s1",
+  /// "3").
   std::vector<RecordedSymbol> symbols = {};
   std::vector<std::vector<std::string>> input_shapes = {};
 

@@ -25,7 +25,7 @@ void add_to(uint64_t& total, uint64_t bytes) {
 }
 
 using Lives = std::vector<BufferLife>;
-/// What an order of buffers goes by: the lesser first.
+/// The key that buffers are sorted by, the least first.
 using Key = std::pair<long double, long double>;
 using KeyOf = Key (*)(const BufferLife& buffer);
 
@@ -37,7 +37,7 @@ long double duration(const BufferLife& buffer) {
 
 Key by_birth(const BufferLife& buffer) { return {birth(buffer), -size(buffer)}; }
 
-/// Ties are broken by index, so that a plan depends on nothing else.
+/// The buffers sorted by key. Ties are broken by index, so that a plan depends on nothing else.
 std::vector<size_t> sorted(const Lives& buffers, KeyOf key) {
   std::vector<size_t> order(buffers.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -45,8 +45,8 @@ std::vector<size_t> sorted(const Lives& buffers, KeyOf key) {
   return order;
 }
 
-/// For each buffer, the others whose lives meet its own. Nothing if that is more than kMostPairs,
-/// as in a program of ten thousand outputs: lists of them all would take all memory.
+/// For each buffer, the others whose lives meet its own. There are no lists if they would have more
+/// than kMostPairs entries, as in a program of ten thousand outputs: they would take all memory.
 constexpr size_t kMostPairs = size_t{1} << 22;
 using Neighbours = std::vector<std::vector<size_t>>;
 std::optional<Neighbours> neighbours_in_time(const Lives& buffers) {
@@ -120,7 +120,7 @@ MemoryPlan place_in_order(const Lives& buffers, KeyOf key, const Neighbours& nei
       if (placed[other]) others.push_back(other);
     std::ranges::sort(others, {}, [&](size_t other) { return plan.offsets[other]; });
 
-    uint64_t end = 0;  // of the space that is taken so far, walking up
+    uint64_t end = 0;  // where the space taken so far ends, walking up
     std::optional<uint64_t> best_offset;
     uint64_t best_gap = std::numeric_limits<uint64_t>::max();
     for (size_t other : others) {
@@ -137,7 +137,7 @@ MemoryPlan place_in_order(const Lives& buffers, KeyOf key, const Neighbours& nei
   return plan;
 }
 
-/// The space that no living buffer takes, without end.
+/// The space that no living buffer takes. It has no end.
 class FreeSpace {
  public:
   FreeSpace() { add(0, std::numeric_limits<uint64_t>::max()); }
@@ -184,9 +184,9 @@ class FreeSpace {
   std::set<std::pair<uint64_t, uint64_t>> by_size_;
 };
 
-/// Places buffers in the order of their births, each where place_in_order would: those placed
-/// before it and alive with it are those that live when it is born, so no list of neighbours is
-/// needed.
+/// Places buffers in the order of their births, each where place_in_order would. Buffers that were
+/// placed earlier and are alive with a buffer are those alive at its birth, so no list of
+/// neighbours is needed.
 MemoryPlan place_by_time(const Lives& buffers) {
   MemoryPlan plan;
   plan.offsets.resize(buffers.size());

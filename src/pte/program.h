@@ -1,5 +1,5 @@
 // A `.pte` program in plain terms: what `write_program` serialises. Nothing here knows the
-// compiler's IR, and nothing here holds a weight: data is described by its size and by a function
+// compiler's IR, and nothing here holds a weight. Data is described by its size and by a function
 // that streams it, so a model's weights go from the mapped file to the output exactly once.
 #pragma once
 
@@ -36,8 +36,8 @@ enum class ScalarType : int8_t {
 
 uint64_t size_of(ScalarType type);
 
-/// Bytes to be written: how many, and a function that writes exactly that many, in as many calls
-/// to the sink as it likes. It may be called more than once and must give the same bytes.
+/// Bytes to be written: how many, and a function that writes exactly that many, in any number of
+/// calls to the sink. It may be called more than once and must give the same bytes.
 struct DataSource {
   uint64_t size = 0;
   std::function<void(ByteSink&)> write;
@@ -61,12 +61,12 @@ struct Unplanned {};
 struct ConstantData {
   uint32_t index;
 };
-/// The memory that plan_arena plans; others hold what outlives a run.
+/// The memory that plan_arena plans. Other memories hold what outlives a run.
 inline constexpr uint32_t kArena = 1;
 
-/// A place in arena `memory_id` (1-based: Method::arena_bytes[memory_id - 1]). With an initial
-/// state, an index into Program::initial_states, it is copied there when the method is loaded: a
-/// mutable buffer, whose place no other tensor may share.
+/// A place in arena `memory_id` (1-based: Method::arena_bytes[memory_id - 1]). An initial state, an
+/// index into Program::initial_states, is copied there when the method is loaded. The tensor is
+/// then a mutable buffer, whose place no other tensor may share.
 struct PlannedData {
   uint32_t memory_id = kArena;
   uint64_t offset = 0;
@@ -159,9 +159,9 @@ struct Program {
   std::vector<Method> methods;
   /// Data of constant tensors, all in one segment that is loaded with the program.
   std::vector<DataSource> constants;
-  /// Data of mutable buffers at the start, all in one segment.
+  /// The first values of mutable buffers, all in one segment.
   std::vector<DataSource> initial_states;
-  /// Each a segment of its own, loaded on demand: delegate payloads and named data.
+  /// Delegate payloads and named data, each in a segment of its own that is loaded on demand.
   std::vector<DataSource> blobs;
   std::vector<NamedData> named_data;
 

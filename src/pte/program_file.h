@@ -1,9 +1,9 @@
 // An ExecuTorch program as it lies in its file, whoever wrote it. What a reader follows (headers,
 // offsets, flatbuffers) is checked before it is used: UserError for what is damaged.
 //
-// The runtime's libraries verify flatbuffers with inline functions of another version of that
-// library, by the same names: files that include this one are compiled with hidden symbols
-// (CMakeLists.txt), or ours would take the place of theirs.
+// The runtime's libraries verify flatbuffers with inline functions that have the same names, but
+// belong to another version of flatbuffers. So files that include this one are compiled with hidden
+// symbols (CMakeLists.txt); otherwise our functions would take the place of theirs.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class ProgramFile {
 
   const executorch_flatbuffer::Program& program() const { return *program_; }
 
-  /// The operator of a call, and the delegate of one.
+  /// The operator that a call runs, or its delegate.
   const executorch_flatbuffer::Operator& kernel(
       const executorch_flatbuffer::ExecutionPlan& plan,
       const executorch_flatbuffer::KernelCall& call) const;
@@ -39,7 +39,7 @@ class ProgramFile {
 
   std::optional<Bytes> named_data(std::string_view key) const;
 
-  /// Throws UserError: the program `what`.
+  /// Throws a UserError that says "the program `what`".
   [[noreturn]] void fail(std::string_view what) const;
 
  private:
@@ -53,7 +53,7 @@ class ProgramFile {
 
 // How the parts of a file are read, those that backends define among them.
 
-/// The number at a place, 0 beyond the end.
+/// The number at a place; 0 beyond the end.
 template <typename T>
 T read_at(ProgramFile::Bytes bytes, size_t at) {
   T value{};

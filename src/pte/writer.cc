@@ -293,7 +293,7 @@ class CountingSink : public ByteSink {
     LAYLINE_ASSERT(position_ - start == data.size, "{} bytes announced, {} written", data.size,
                    position_ - start);
   }
-  /// Zeros up to `position`, which is less than a segment's alignment away.
+  /// Writes zeros up to `position`, which is less than a segment's alignment away.
   void pad_to(uint64_t position) {
     static constexpr std::array<std::byte, kSegmentAlignment> kZeros{};
     LAYLINE_ASSERT(position >= position_ && position - position_ < kZeros.size(),

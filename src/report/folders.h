@@ -10,14 +10,14 @@
 
 namespace layline {
 
-/// What a folder holds at most: nodes and other folders.
+/// How many nodes and other folders a folder holds at most.
 inline constexpr size_t kMostInFolder = 200;
 
 struct Folders {
   std::vector<std::string> paths;       // names of folders, the outermost first, joined by '.'
   std::vector<size_t> of_node;          // the place in `paths` of each node's folder
-  std::vector<std::string> of_repeats;  // the paths of those that hold blocks after the first
-  /// How many blocks a node stands for: it is in the first of them, and the others are in a folder.
+  std::vector<std::string> of_repeats;  // the paths of folders for blocks after the first
+  /// How many blocks a node stands for. It is in the first of them; the others are in a folder.
   std::vector<size_t> repeats;
 };
 

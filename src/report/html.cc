@@ -12,7 +12,7 @@ namespace {
 constexpr auto kOneLine = JsonWriter::Layout::one_line;
 constexpr std::string_view kPlace = "@LAYLINE_DATA@";
 
-/// Empty members are left out: most nodes have few.
+/// Writes a node. Empty members are left out: most nodes have few.
 void write(JsonWriter& json, const PictureNode& node, size_t folder, size_t repeats) {
   const auto add = [&](std::string_view key, const std::string& value) {
     if (!value.empty()) json.key(key).string(value);

@@ -14,12 +14,13 @@ namespace {
 
 constexpr auto kOneLine = JsonWriter::Layout::one_line;
 
-/// What tells the nodes of a graph apart: a value may have the name of an input or an output.
+/// A name that tells the nodes of a graph apart: a value may have the name of an input or an
+/// output.
 std::string id_of(const PictureNode& node) {
   return is_boundary(node) ? node.op + " " + node.name : node.name;
 }
 
-/// Folders are separated by slashes there.
+/// The path in Model Explorer, which separates folders by slashes.
 std::string name_space(std::string path) {
   std::ranges::replace(path, '.', '/');
   return path;
@@ -65,7 +66,7 @@ class Attributes {
  public:
   explicit Attributes(JsonWriter& json) : json_(json) {}
 
-  /// One that is empty is left out.
+  /// Adds an attribute; an empty one is left out.
   void add(std::string_view key, std::string_view value) {
     if (value.empty()) return;
     json_.object([&] {

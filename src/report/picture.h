@@ -8,16 +8,16 @@
 namespace layline {
 
 struct PictureNode {
-  std::string name;  // of the value, as in the text form
+  std::string name;  // the value's, as in the text form
   std::string op;    // "input" and "output" for the boundary
   std::string type;
   std::string source, module;          // in the user's own code
   std::string origin;                  // the node in the model that it comes from
   std::vector<size_t> inputs;          // the nodes that it reads
   std::vector<std::string> constants;  // the types of constant operands
-  int64_t bytes = 0;                   // of the result
-  std::string moves;                   // the relayout, of a permute that moves data
-  std::string where;                   // of a node in the program: where it runs, and why there
+  int64_t bytes = 0;                   // the size of the result
+  std::string moves;                   // a permute that moves data: its relayout
+  std::string where;                   // a node in the program: where it runs, and why there
 };
 
 inline bool is_boundary(const PictureNode& node) {
@@ -37,7 +37,7 @@ struct Reason {
   std::string text;
 };
 
-/// A tensor in the arena: where, and between which instructions.
+/// A tensor in the arena: its place, and the instructions between which it lives.
 struct ArenaTensor {
   std::string method;
   std::string type;

@@ -12,7 +12,7 @@ constexpr size_t kNone = std::numeric_limits<size_t>::max();
 constexpr size_t kMostPeriods = 32;       // tried at a node
 constexpr size_t kMostComparisons = 256;  // for each node of the picture
 
-/// "layers.12.norm" is "layers.#.norm".
+/// The module's name without its numbers: "layers.12.norm" is "layers.#.norm".
 std::string without_numbers(const std::string& module) {
   std::string text;
   for (const char c : module) {
@@ -131,7 +131,7 @@ class Search {
 
   const std::vector<PictureNode>& nodes_;
   std::vector<size_t> kinds_;  // the same number for nodes of one kind
-  std::vector<size_t> next_;   // of the same kind
+  std::vector<size_t> next_;   // the next node of the same kind
   std::vector<Repeat> found_;
   size_t work_left_;
 };

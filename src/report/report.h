@@ -30,12 +30,12 @@ struct Permutes {
   int64_t implied = 0;   // around channels-first ops, whose core forms are channels-last
   int64_t absorbed = 0;  // done at compile time, in constant weights
   int64_t final = 0;     // data-moving ops in the emitted program
-  int64_t bytes = 0;     // moved by them
+  int64_t bytes = 0;     // the bytes that these move
   std::vector<Survivor> survivors;
 };
 
-/// What moving data costs one method, by the profile, and what is proved of that. Costs are in the
-/// order of their weight: time, and at equal time the number of permutes.
+/// What moving data costs one method, by the profile, and what is proved about it. Costs compare by
+/// time, and at equal time by the number of permutes.
 struct PlacementProof {
   struct Price {
     double ms = 0;
@@ -46,7 +46,7 @@ struct PlacementProof {
   Price cost;           // after the last placement
   Price bound;          // no choice of loop orders costs less
   Price before;         // `cost`, and what all placements saved
-  Price written;        // in the program: passes after the last placement may move data, too
+  Price written;        // in the program; passes after the last placement may add to it
 };
 
 struct Moves {
@@ -61,7 +61,7 @@ struct BoundaryTensor {
   std::vector<int> dim_order;
   std::string method = {};
   std::vector<std::string> symbolic_shape = {};  // "s1", "2*s1"; empty if nothing is dynamic
-  /// Of a tensor that the model has as real numbers and the program as integers.
+  /// Only for a tensor that the model has as real numbers and the program as integers.
   std::optional<double> scale = std::nullopt;
   std::optional<int64_t> zero_point = std::nullopt;
 };
@@ -71,7 +71,7 @@ struct DynamicSize {
   std::string method;
   std::string symbol;   // as in symbolic_shape
   std::string name;     // in the model; empty if it follows from others
-  std::string formula;  // how it does
+  std::string formula;  // the formula by which it follows
   int64_t min = 0, max = 0;
 };
 
@@ -81,7 +81,7 @@ struct StateTensor {
   std::string dtype;
   std::vector<int64_t> shape;  // as it lies in memory
   int64_t bytes = 0;
-  std::vector<std::string> methods;  // that share it
+  std::vector<std::string> methods;  // the methods that share it
 };
 
 /// A node that the accelerator cannot run.
@@ -102,7 +102,7 @@ struct Report {
   std::string target;
   std::string profile;                // what costs are by; empty if nothing was measured
   std::string accelerator;            // empty if none was asked for
-  std::vector<CannotRun> cannot_run;  // nothing in a program that was written
+  std::vector<CannotRun> cannot_run;  // empty for a program that was written
   double compile_ms = 0;              // without report_ms
   double report_ms = 0;               // drawing graphs and telling where nodes run
   int64_t ops = 0;                    // core ops after the last pass, constants not counted

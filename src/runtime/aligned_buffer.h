@@ -31,7 +31,7 @@ class AlignedBuffer {
   std::span<std::byte> bytes() const { return {data_, size_}; }
 
  private:
-  static constexpr uint64_t kAlignment = 128;  // of segments in a `.pte`
+  static constexpr uint64_t kAlignment = 128;  // as for segments in a `.pte`
   static constexpr uint64_t kSlack = 128;
 
   struct Free {

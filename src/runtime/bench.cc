@@ -31,7 +31,7 @@ constexpr size_t kMaxTurn = 10;  // executions in a row of one program
 constexpr double kWarmUpMs = 100;
 constexpr size_t kMaxWarmUp = 20;
 
-/// A line on a terminal, from the second second on.
+/// Shows a line on a terminal, from the second second on.
 class Progress {
  public:
   Progress() : visible_(isatty(STDERR_FILENO) == 1), start_(Clock::now()), shown_(start_) {}
@@ -74,13 +74,14 @@ double median_of(std::vector<double> values) {
 struct Contestant {
   LoadedProgram program;
   BenchResult result;
-  double estimate_ms;            ///< of one warm execution
-  std::vector<double> times_ms;  ///< of every timed execution
+  double estimate_ms;            ///< for one warm execution
+  std::vector<double> times_ms;  ///< one for every timed execution
   std::vector<double> round_ms;  ///< the median of each round
 };
 
-/// The first program ever loaded pays for the start of the runtime: its thread pool, its choice of
-/// kernels for this machine, the pages of its libraries. That is nobody's merit or fault.
+/// Loads a program once before anything is measured. The first one ever loaded pays for the start
+/// of the runtime: its thread pool, its choice of kernels for this machine, the pages of its
+/// libraries. That is nobody's merit or fault.
 void start_runtime(const BenchSubject& subject, uint64_t seed) {
   {
     LoadedProgram program = subject.load();

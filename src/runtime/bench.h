@@ -21,7 +21,7 @@ struct BenchSubject {
 struct BenchOptions {
   unsigned threads = 0;   ///< as set_threads takes them
   size_t iterations = 0;  ///< timed executions per program; 0: enough for about two seconds each
-  uint64_t seed = 0;      ///< of the random inputs
+  uint64_t seed = 0;      ///< for the random inputs
 };
 
 /// Milliseconds, over all timed executions of one program.
@@ -40,14 +40,14 @@ struct BenchResult {
   /// How many times as fast as the first program: the median, over the rounds, of the ratio of
   /// the two programs' times in the same round.
   double speedup = 1;
-  /// By how much loading and the first execution raised resident memory, at the most.
+  /// The most by which loading and the first execution raised resident memory.
   uint64_t memory_bytes = 0;
 };
 
 struct BenchReport {
   std::vector<BenchResult> programs;  ///< in the order of the subjects
   size_t iterations = 0;
-  uint64_t peak_memory_bytes = 0;  ///< of the whole process
+  uint64_t peak_memory_bytes = 0;  ///< the whole process's
 };
 
 /// Loads every program, warms up and times `LoadedProgram::execute` on random inputs. If this
@@ -57,13 +57,13 @@ BenchReport bench(const std::vector<BenchSubject>& subjects, const BenchOptions&
 
 /// Where the time of one program goes.
 struct OpReport {
-  std::vector<OpTime> ops;  ///< of one execution, the mean; in the order in which they run
-  double total_ms = 0;      ///< with what has no name: dispatch, and entering delegates
+  std::vector<OpTime> ops;  ///< in the order in which they run; the mean of all executions
+  double total_ms = 0;      ///< includes what has no name: dispatch, and entering delegates
   size_t iterations = 0;
 };
 
-/// Executes a program that `load` has given the timer to, on random inputs, after once that does
-/// not count. Timing ops makes a program slower: compare latencies with bench.
+/// Executes a program on random inputs; `load` gives the program the timer. The first execution
+/// does not count. Timing ops makes a program slower: compare latencies with bench.
 OpReport time_ops(const std::function<LoadedProgram(OpTimer*)>& load, const BenchOptions& options);
 
 /// Statistics of at least one time.

@@ -14,8 +14,8 @@ namespace layline {
 
 class DynamicSizes {
  public:
-  DynamicSizes() = default;  // of a program that records none
-  /// UserError if the record is damaged.
+  DynamicSizes() = default;  // for a program that records none
+  /// Reads the record. Throws UserError if it is damaged.
   explicit DynamicSizes(const pte::MethodIoNames& recorded);
 
   bool empty() const { return table_.all().empty(); }
@@ -23,11 +23,12 @@ class DynamicSizes {
   std::string describe(size_t input) const;
 
   using Sizes = std::vector<int64_t>;
-  /// UserError unless sizes that must agree do and all are in their range. `names` are the inputs'.
+  /// Throws UserError unless sizes that must agree do, and all are in their range. `names` are the
+  /// inputs'.
   void check(const std::vector<std::string>& names,
              const std::vector<std::optional<Sizes>>& given) const;
-  /// The sizes of the inputs that are not given: as those that are given ask for, and otherwise the
-  /// largest.
+  /// The sizes of all inputs. Those that are not given follow from the others, and are the largest
+  /// if nothing follows.
   std::vector<Sizes> complete(const std::vector<std::string>& names,
                               const std::vector<std::optional<Sizes>>& given) const;
 
@@ -35,7 +36,7 @@ class DynamicSizes {
   SymbolValues learn(const std::vector<std::optional<Sizes>>& given) const;
 
   SymbolTable table_;
-  std::vector<Shape> shapes_;  // of the inputs
+  std::vector<Shape> shapes_;  // one for each input
 };
 
 }  // namespace layline

@@ -18,11 +18,11 @@ struct HostTensor {
   std::vector<std::byte> bytes;
 };
 
-/// From and to what the evaluator computes with.
+/// Convert from and to what the evaluator computes with.
 HostTensor as_host(const Tensor& tensor);
 Tensor as_tensor(HostTensor host);
 
-/// The same where the bytes are somebody else's.
+/// A host tensor whose bytes belong to somebody else.
 struct TensorView {
   DType dtype = DType::f32;
   std::vector<int64_t> shape;

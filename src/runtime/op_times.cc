@@ -21,8 +21,8 @@ double ms_between(et_timestamp_t start, et_timestamp_t end) {
 
 }  // namespace
 
-/// Of the runtime's events only two kinds are about ops: calls of kernels, which their wrappers
-/// announce by name, and what a delegate logs of its own operators. The rest is around these.
+/// Only two kinds of the runtime's events are about ops: calls of kernels, which their wrappers
+/// announce by name, and the operators that a delegate logs. The rest is around these.
 class OpTimer::Tracer : public et::EventTracer {
  public:
   et::EventTracerEntry start_profiling(const char* name, et::ChainID chain,
@@ -83,8 +83,8 @@ class OpTimer::Tracer : public et::EventTracer {
   const std::vector<OpTime>& ops() const { return ops_; }
 
  private:
-  /// An instruction calls one kernel, and XNNPACK numbers the operators of a delegate by kind, so
-  /// the two tell an op from every other.
+  /// The index of an op. An instruction calls one kernel, and XNNPACK numbers the operators of a
+  /// delegate by kind, so instruction and name tell an op from every other.
   int64_t index_of(std::string_view name, bool delegated) {
     const auto instruction = static_cast<size_t>(current_debug_handle());
     const auto [place, is_new] =

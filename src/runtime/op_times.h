@@ -15,19 +15,20 @@ namespace layline {
 
 struct OpTime {
   std::string op;  ///< as the runtime names it; XNNPACK's are numbered by kind, "Add (ND) #2"
-  size_t instruction = 0;  ///< of the method
+  size_t instruction = 0;  ///< its index in the method
   bool delegated = false;
-  double ms = 0;  ///< of all executions
+  double ms = 0;  ///< the sum over all executions
 };
 
-/// Given to LoadedProgram when it loads, which it must outlive; adds up every execution.
+/// Times the ops of a program, and adds up every execution. A LoadedProgram gets it when it loads,
+/// and must not outlive it.
 class OpTimer {
  public:
   OpTimer();
   ~OpTimer();
 
   void clear();
-  /// In the order in which they run.
+  /// The ops, in the order in which they run.
   const std::vector<OpTime>& ops() const;
 
   executorch::runtime::EventTracer* tracer();
@@ -37,14 +38,14 @@ class OpTimer {
   std::unique_ptr<Tracer> tracer_;
 };
 
-/// All ops of one kind.
+/// The time of all ops of one kind.
 struct KindTime {
   std::string kind;  ///< "Add (ND)"
   size_t calls = 0;
   double ms = 0;
 };
 
-/// The slowest kind first.
+/// The times by kind, the slowest first.
 std::vector<KindTime> by_kind(const std::vector<OpTime>& ops);
 
 }  // namespace layline

@@ -80,7 +80,7 @@ struct StagedInput {
   std::unique_ptr<TensorImpl> tensor;
 };
 
-/// UserError unless `given` fits what the method declares.
+/// Throws UserError unless `given` fits what the method declares.
 void check_input(const IoInfo& io, const TensorView& given) {
   bool fits = given.dtype == io.dtype && given.shape.size() == io.shape.size();
   for (size_t i = 0; fits && i < io.shape.size(); ++i) {
@@ -313,7 +313,7 @@ class LoadedProgram::Impl {
     program_.emplace(std::move(loaded.get()));
   }
 
-  /// The methods share their memory, which is as large as the one that needs the most.
+  /// Allocates the memory that the methods share: as much as the method that needs the most.
   void allocate_arenas(const Methods& methods) {
     std::vector<uint64_t> sizes;
     for (const std::string& method : methods) {
@@ -457,7 +457,7 @@ class LoadedProgram::Impl {
     return io;
   }
 
-  /// An output that is neither planned, nor constant, nor an input needs memory of ours.
+  /// Gives memory of ours to outputs that are neither planned, nor constant, nor inputs.
   void give_memory_to_outputs() {
     for (size_t i = 0; i < current_->outputs.size(); ++i) {
       const et::EValue& value = current_->method->get_output(i);
@@ -470,7 +470,7 @@ class LoadedProgram::Impl {
     current_->outputs_have_memory = true;
   }
 
-  /// The shape that an output has now.
+  /// Sets `shape` to the one that an output has now.
   static void set_shape(const IoInfo& io, const et::EValue& value, std::vector<int64_t>& shape) {
     if (value.isTensor())
       shape.assign(value.toTensor().sizes().begin(), value.toTensor().sizes().end());

@@ -27,16 +27,16 @@ struct IoInfo {
   std::string name;
   IoKind kind = IoKind::tensor;
 
-  // As a HostTensor: a number or bool is one of rank 0, anything else that is no tensor is empty.
+  // As a HostTensor. A number or bool has rank 0; anything else that is no tensor is empty.
   DType dtype = DType::f32;
   std::vector<int64_t> shape;  ///< logical; upper bounds if `dynamic`
 
-  // Of a tensor:
+  // Only for tensors:
   std::vector<uint8_t> dim_order;
   bool dynamic = false;
-  std::string symbolic;  ///< of a dynamic input, what is known of its sizes; may be empty
+  std::string symbolic;  ///< what is known about the sizes of a dynamic input; may be empty
 
-  /// Of an input that is not a tensor: its value, which is fixed when a model is exported.
+  /// The value of an input that is not a tensor, which is fixed when a model is exported.
   std::string fixed_value;
 };
 
@@ -44,7 +44,7 @@ struct IoInfo {
 /// sizes `f32[s1,3], s1 from 1 to 8`.
 std::string describe(const IoInfo& io);
 
-/// How many bytes the value has as a HostTensor; of a dynamic one, how many it may have.
+/// How many bytes the value has as a HostTensor; if it is dynamic, the most that it may have.
 uint64_t most_bytes(const IoInfo& io);
 
 /// Methods of a program, all of which are loaded before any runs: loading sets states to their
@@ -61,7 +61,7 @@ class LoadedProgram {
   /// A program that a user gave. Copies the bytes; `name` stands for the program in messages.
   static LoadedProgram from_bytes(std::span<const std::byte> bytes, std::string_view name,
                                   const Methods& methods = {"forward"});
-  /// The same for a program that this process compiled.
+  /// A program that this process compiled.
   static LoadedProgram from_compiled(std::span<const std::byte> bytes, std::string_view name,
                                      const Methods& methods = {"forward"},
                                      OpTimer* timer = nullptr);
@@ -70,14 +70,14 @@ class LoadedProgram {
   LoadedProgram& operator=(LoadedProgram&&) noexcept;
   ~LoadedProgram();
 
-  /// Chooses the method that all below is about; the first one until then.
+  /// Chooses the method that the functions below use. Until then they use the first one.
   void use(const std::string& method);
 
   const std::vector<IoInfo>& inputs() const;
   const std::vector<IoInfo>& outputs() const;
 
-  /// The shapes of all inputs where only some are given: the others as those ask for, and where
-  /// they ask for nothing at their upper bounds. UserError if those that are given do not agree.
+  /// The shapes of all inputs if only some are given. The others follow from those, and are at
+  /// their upper bounds if nothing follows. Throws UserError if the given ones do not agree.
   std::vector<std::vector<int64_t>> complete_shapes(
       const std::vector<std::optional<std::vector<int64_t>>>& given) const;
 
@@ -88,16 +88,16 @@ class LoadedProgram {
   /// between runs.
   std::vector<HostTensor> run(const std::vector<HostTensor>& inputs);
 
-  // The same in steps, for measuring `execute` alone: it is what an application pays per call
-  // (hand over the inputs, run), without conversions between row-major and the dim order.
+  // A run in steps, for measuring `execute` alone. That is what an application pays per call (hand
+  // over the inputs, run), without conversions between row-major and the dim order.
   void set_inputs(const std::vector<HostTensor>& inputs);
   void set_input_views(const std::vector<TensorView>& inputs);
   void execute();
   std::vector<HostTensor> get_outputs() const;
-  /// One output, into memory of the caller: its bytes, row-major, go to the front of `bytes`, which
-  /// has at least most_bytes(outputs()[index]), and its shape to `shape`.
+  /// Copies one output into memory of the caller. Its bytes, row-major, go to the front of `bytes`,
+  /// which has at least most_bytes(outputs()[index]), and its shape to `shape`.
   void get_output(size_t index, std::span<std::byte> bytes, std::vector<int64_t>& shape) const;
-  /// What the memory of an input holds: what was given, unless the program changes it.
+  /// What the memory of an input holds: the tensor that was given, unless the program changes it.
   HostTensor get_input(size_t index) const;
 
  private:

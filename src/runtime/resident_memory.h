@@ -8,7 +8,7 @@ namespace layline {
 /// Bytes now in memory; 0 if the system does not say.
 uint64_t resident_bytes();
 
-/// The most that were ever in memory, or since the last successful reset_peak_resident.
+/// The most bytes that were ever in memory, or since the last successful reset_peak_resident.
 uint64_t peak_resident_bytes();
 
 /// Starts the peak anew from what is resident now. False if the system does not allow it.

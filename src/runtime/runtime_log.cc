@@ -35,7 +35,8 @@ void keep_message(et_timestamp_t, et_pal_log_level_t level, const char*, const c
   if (log().lines.size() < kKeptLines) log().lines.push_back(std::move(line));
 }
 
-/// The runtime found a program that it cannot even refuse in order. No stack trace, no core dump.
+/// Ends the process: the runtime found a program that it cannot even refuse in order. No stack
+/// trace, no core dump.
 [[noreturn]] void stop_process() {
   std::fprintf(stderr, "error: the ExecuTorch runtime stopped: %s\n",
                take_runtime_errors().c_str());

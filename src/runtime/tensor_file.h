@@ -14,7 +14,7 @@ NpyType npy_type(DType dtype);
 
 HostTensor as_host(NpyArray array);
 
-/// UserError if the file is no array.
+/// Reads an array. Throws UserError if the file is none.
 HostTensor read_tensor(const std::string& path);
 
 /// The arrays of an .npz file, or of the .npy files of a directory, by their names. UserError if

@@ -15,7 +15,7 @@ class ConstantPool {
  public:
   /// The key of the constant's bytes, made from `name` for the first constant that has them.
   std::string add(const Constant& data, const std::string& name);
-  /// Index of the constant among pte::Program::constants, for kernels outside delegates.
+  /// Adds a constant for kernels outside delegates; returns its index in pte::Program::constants.
   uint32_t add_tensor(const Constant& data);
 
   uint64_t byte_count() const { return byte_count_; }

@@ -174,7 +174,7 @@ std::string_view overload_of(std::string_view full) { return full.substr(full.fi
 /// The operator that the table lists for this op.
 std::string_view listed(const Node& node) { return find_portable_kernel(node.op())->operators[0]; }
 
-/// All operands, then nothing but the result.
+/// Calls a kernel that takes all operands, and nothing else but the result.
 void plain(MethodBuilder& method, const Node& node) {
   std::vector<pte::ValueId> arguments;
   for (const Value* operand : node.operands()) arguments.push_back(method.tensor(operand));
@@ -255,14 +255,14 @@ void convert(MethodBuilder& method, const Node& node) {
               node.result());
 }
 
-/// A view copies; a movement is a permute of the factors between views.
-/// The same bytes.
+/// Copies the same bytes.
 void reinterpret(MethodBuilder& method, const Node& node) {
   method.call("aten::view_copy", "out",
               {method.tensor(node.operand(0)), method.ints(static_dims(node.result()->shape()))},
               node.result());
 }
 
+/// A view is a copy; a movement is a permute of the factors between views.
 void relayout(MethodBuilder& method, const Node& node) {
   const Relayout& moved = node.attrs<RelayoutAttrs>().relayout;
   const DType dtype = node.result()->dtype();
@@ -298,7 +298,7 @@ void expand(MethodBuilder& method, const Node& node) {
       node.result());
 }
 
-/// One axis at a time: the kernel cuts one.
+/// Slices one axis at a time: the kernel cuts one.
 void slice(MethodBuilder& method, const Node& node) {
   const auto& attrs = node.attrs<SliceAttrs>();
   std::vector<size_t> cut;
@@ -423,7 +423,7 @@ void matmul(MethodBuilder& method, const Node& node) {
               {method.tensor(node.operand(0)), method.tensor(node.operand(1))}, node.result());
 }
 
-/// Along the axes, keeping them; `dtype` where the schema asks for one.
+/// Reduces along the axes, keeping them; `dtype` if the schema asks for one.
 void reduce_with_dtype(MethodBuilder& method, const Node& node) {
   method.call(kernel_of(listed(node)), overload_of(listed(node)),
               {method.tensor(node.operand(0)), method.ints(node.attrs<AxesAttrs>().axes),
@@ -449,7 +449,7 @@ void prod(MethodBuilder& method, const Node& node) {
               node.result());
 }
 
-/// There is no `all` kernel: not any not.
+/// There is no kernel for `all`: it is the opposite of any opposite.
 void all(MethodBuilder& method, const Node& node) {
   const pte::ValueId negated = method.temporary(node.operand(0)->type());
   const pte::ValueId any = method.temporary(node.result()->type());
@@ -482,7 +482,7 @@ void softmax(MethodBuilder& method, const Node& node) {
               node.result());
 }
 
-/// The greatest of all, in order; the kernel also gives the elements themselves.
+/// Calls topk for all elements; the kernel also gives the elements themselves.
 void argsort(MethodBuilder& method, const Node& node) {
   const Value* x = node.operand(0);
   const int64_t axis = node.attrs<AxisAttrs>().axis;

@@ -27,22 +27,22 @@ class MethodBuilder {
   }
   MethodBuilder(const MethodBuilder&) = delete;
 
-  /// A tensor with the value's own shape, as kernels need it; constants are made when first asked
-  /// for, and a value at the boundary in another dim order gets an alias.
+  /// A tensor with the value's own shape, as kernels need it. Constants are made when first asked
+  /// for. A value at the boundary in another dim order gets an alias.
   pte::ValueId tensor(const Value* value);
-  /// The same bytes in whatever dim order: the boundary's where there is one.
+  /// A tensor of the same bytes in whatever dim order: the boundary's if there is one.
   pte::ValueId bytes(const Value* value);
   /// Declares the tensor of an input or an output in the dim order of the boundary.
   pte::ValueId define_boundary(const Value* value, const std::vector<int>& dim_order,
                                pte::Storage storage);
-  /// The same for an input, whose sizes then tell what the symbols are.
+  /// Declares the tensor of an input, whose sizes then tell what the symbols are.
   pte::ValueId define_input(const Value* value, const std::vector<int>& dim_order);
   /// Declares a planned tensor.
   void define(const Value* value);
   /// Declares that the value is the same bytes as `of`, if those are in the arena.
   bool define_view(const Value* value, const Value* of);
-  /// Calls `write`, which computes the value; its sizes are then those of the tensor at the
-  /// boundary, too.
+  /// Calls `write`, which computes the value. The tensor at the boundary then gets the value's
+  /// sizes, too.
   template <typename Write>
   void compute(const Value* value, Write write) {
     const auto boundary = boundary_.find(value);
@@ -74,7 +74,7 @@ class MethodBuilder {
   /// Calls a kernel whose last schema argument is the out tensor, which it also returns.
   void call(std::string_view kernel, std::string_view overload, std::vector<pte::ValueId> arguments,
             pte::ValueId out);
-  /// The same into a value's own tensor, which is asked for after the arguments.
+  /// Calls a kernel that writes into a value's own tensor, which is asked for after the arguments.
   void call(std::string_view kernel, std::string_view overload, std::vector<pte::ValueId> arguments,
             const Value* out) {
     call(kernel, overload, std::move(arguments), tensor(out));
@@ -101,7 +101,7 @@ class MethodBuilder {
   pte::Method method_;
   SizeCalls sizes_;
   std::unordered_map<const Value*, pte::ValueId> values_;
-  std::unordered_map<const Value*, pte::ValueId> boundary_;  // in another dim order
+  std::unordered_map<const Value*, pte::ValueId> boundary_;  // where the dim order is another
   std::vector<pte::Alias> aliases_;
 };
 

@@ -20,7 +20,7 @@ Dim product_of(const Shape& shape, size_t first, size_t last) {
   return product(std::span(shape).subspan(first, last - first));
 }
 
-/// Two matrices, or two lists of as many matrices.
+/// Turns a product into one of two matrices, or of two lists of as many matrices.
 Value* matmul(const Builder& build, const Node& node) {
   Value* a = node.operand(0);
   Value* b = node.operand(1);
@@ -90,7 +90,7 @@ Value* max_pool(const Builder& build, const Node& node) {
   return build.add(Op::max_pool, {x}, std::move(attrs));
 }
 
-/// For each window, all elements over those that are not padding.
+/// For each window, the number of all elements divided by that of elements outside the padding.
 Constant padding_ratio(const Node& node) {
   const auto& attrs = node.attrs<PoolAttrs>();
   const Shape& in = node.operand(0)->shape();
@@ -157,7 +157,8 @@ Value* gather(const Builder& build, const Node& node) {
   return build.view(y, node.result()->shape());
 }
 
-/// What kernels refuse for another reason is tried with neighbouring axes merged, from so many on.
+/// A node that kernels refuse for another reason is tried with neighbouring axes merged, if it has
+/// more axes than this.
 constexpr size_t kMostAxes = 6;
 
 // What a rule builds is looked at again, so each gives something simpler than it was given, or

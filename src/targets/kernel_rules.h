@@ -9,7 +9,7 @@ namespace layline {
 
 std::span<const rewrites::Rule> kernel_rules();
 
-/// For a program without delegates. Returns whether anything changed.
+/// Rewrites a graph for a program without delegates. Returns whether anything changed.
 bool legalise_for_kernels(Graph& graph);
 
 }  // namespace layline

@@ -13,7 +13,7 @@ BoundaryTensor describe_boundary(const Graph& graph, const std::string& name, co
                                  const std::vector<int>& dim_order);
 
 /// Counts what a node of the final graph moves, dynamic sizes at their upper bounds. `stored` is
-/// what the program has its elements in.
+/// the element type in the program.
 void count_moves(const Node& node, DType stored, const SymbolTable& symbols, Report& report);
 
 }  // namespace layline

@@ -17,9 +17,9 @@ inline constexpr uint32_t kStateMemory = 2;
 
 class StatePlan {
  public:
-  /// Adds the first values to the program. Each distinct one is there once; a state of several
-  /// methods that begins with zeros has none, since loading a method would set it back: hosts hand
-  /// out zeroed memory, as Module does.
+  /// Adds the first values to the program, each distinct one once. A state of several methods that
+  /// begins with zeros has none, since loading a method would reset it: hosts hand out zeroed
+  /// memory, as Module does.
   StatePlan(const std::vector<Graph>& graphs, pte::Program& program);
 
   struct Slot {

@@ -19,7 +19,7 @@
 
 namespace layline {
 
-/// What the user asks of a target. Each refuses what it does not take.
+/// What the user asks of a target. Each target refuses what it does not take.
 struct TargetOptions {
   std::string accelerator = {};  // the NPU that the program is for; empty for any
   std::string profile = {};      // the name or file of measured costs; empty for any device
@@ -39,9 +39,9 @@ struct TargetOption {
 class TargetProgram {
  public:
   virtual ~TargetProgram() = default;
-  /// Writes the file. UserError if the accelerator cannot run some of it.
+  /// Writes the file. Throws UserError if the accelerator cannot run some of it.
   virtual void write(ByteSink& sink) const = 0;
-  /// The tensors in memory that the compiler plans; none where something else plans it.
+  /// The tensors in the memory that the compiler plans; none if something else plans it.
   virtual std::vector<ArenaTensor> arena() const { return {}; }
 };
 
@@ -66,10 +66,10 @@ struct Target {
 
   /// Refuses sizes that the target cannot have.
   void (*check)(const Graph& graph);
-  /// What passes ask. UserError for options that the target does not take.
+  /// What passes ask of the target. Throws UserError for options that it does not take.
   TargetRules (*rules)(const TargetOptions& options);
-  /// Adds to `report` what the program contains. UserError, naming every node at once, for what the
-  /// format cannot hold.
+  /// Makes the program, and adds to `report` what it contains. Throws UserError, naming every node
+  /// at once, for what the format cannot hold.
   std::unique_ptr<TargetProgram> (*lower)(const std::vector<Graph>& graphs,
                                           const TargetOptions& options, Report& report);
   /// Compares what the program gives with the reference evaluator, for graphs that have been
@@ -78,10 +78,10 @@ struct Target {
   std::vector<VerifiedMethod> (*verify)(std::vector<Graph>& graphs,
                                         std::span<const std::vector<Tensor>> inputs,
                                         const TargetOptions& options, const LoadMethod& load);
-  /// Where every node of a graph runs that was lowered, with what was reported of it.
+  /// Where every node of a lowered graph runs, with what was reported about it.
   std::vector<FinalNode> (*final_nodes)(const Graph& graph, const TargetOptions& options,
                                         const Report& report);
-  /// What `explain` says of the program.
+  /// What `explain` says about the program.
   std::string (*describe)(const Report& report, std::span<const Explanation> explanations);
   /// Whether the target runs plain nodes of the op as they stand, and why it does not run one node;
   /// for docs/ops.md.

@@ -23,12 +23,12 @@ using LoadMethod =
 struct VerifiedMethod {
   std::string name;
   size_t passes = 0;   // runs of passes that changed the graph, each checked
-  size_t results = 0;  // of the program, checked
+  size_t results = 0;  // checked results of the program
   size_t steps = 0;    // runs of the program: several if it has states
-  // Numbers that are quantised were rounded otherwise, and ops after that passed it on: each op of
-  // the program was right for the operands that it had, within a unit.
+  // Whether quantised numbers were rounded differently and later ops passed that on. Each op of the
+  // program was then right for the operands that it had, within a unit.
   bool op_by_op = false;
-  int64_t units = 0;  // by which a quantised result is off, each op by less than it may be
+  int64_t units = 0;  // how far a quantised result is off, while each op is within its limit
 };
 
 }  // namespace layline

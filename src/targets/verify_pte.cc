@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kStepsWithStates = 3;
 
-/// The bound for what the runtime's kernels may round differently, of the largest element.
+/// How far kernels of the runtime may differ, relative to the largest element.
 double tolerance(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16 ? 5e-3 : 1e-4; }
 
 bool differs(const Tensor& expected, const Tensor& actual, double allowed, double rounding = 0) {
@@ -42,8 +42,8 @@ class MethodCheck {
  public:
   MethodCheck(const Graph& graph, const RunMethod& run) : graph_(graph), run_(run) {}
 
-  /// The first output, of those from `from` on, that the program does not give; null if there is
-  /// none. `inputs` go on to what the next run begins with.
+  /// The first output from `from` on that the program gets wrong; null if there is none. `inputs`
+  /// become those of the next run.
   const GraphOutput* first_wrong(std::vector<Tensor>& inputs, size_t from) {
     const auto [arguments, stored_inputs] = given(inputs);
     const std::vector<Tensor> expected = evaluate(graph_, stored_inputs);
@@ -75,7 +75,7 @@ class MethodCheck {
   }
 
   /// The first output from `from` on, each the result of a node, that is wrong for the operands
-  /// that the program itself computed. `inputs` go on likewise.
+  /// that the program itself computed. `inputs` become those of the next run.
   const GraphOutput* first_wrong_op(std::vector<Tensor>& inputs, size_t from) {
     const auto [arguments, stored_inputs] = given(inputs);
     const std::vector<Tensor> actual = run_(arguments);

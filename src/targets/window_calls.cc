@@ -75,7 +75,7 @@ std::string refuse_conv(const Node& node) {
   return refuse_window(attrs.stride, attrs.low, attrs.high, attrs.bounds);
 }
 
-/// [O, H, W, I] to [O, I, H, W].
+/// The weight goes from [O, H, W, I] to [O, I, H, W].
 void conv(MethodBuilder& method, const Node& node) {
   static constexpr int kOrder[] = {0, 3, 1, 2};
   convolve(method, node, node.attrs<ConvAttrs>(),
@@ -87,7 +87,7 @@ std::string refuse_conv_transpose(const Node& node) {
   return refuse_window(attrs.stride, attrs.low, attrs.high, attrs.bounds);
 }
 
-/// [groups * O, H, W, I] to [groups * I, O, H, W].
+/// The weight goes from [groups * O, H, W, I] to [groups * I, O, H, W].
 void conv_transpose(MethodBuilder& method, const Node& node) {
   const auto& attrs = node.attrs<ConvTransposeAttrs>();
   const Shape& s = node.operand(1)->shape();
@@ -139,9 +139,8 @@ void avg_pool(MethodBuilder& method, const Node& node) {
 
 namespace {
 
-/// The kernel is given the sizes, from which it computes how far the places in the source are
-/// apart, or the scales, from which it computes the sizes: what says the same as the node, if
-/// anything.
+/// What the kernel is given so that it computes the same as the node, if anything does. From the
+/// sizes it computes how far the places in the source are apart; from the scales, the sizes.
 enum class ResizeBy { sizes, scales, neither };
 
 ResizeBy resize_by(const Node& node) {

@@ -15,7 +15,7 @@ std::string refuse_conv_transpose(const Node& node);
 void conv_transpose(MethodBuilder& method, const Node& node);
 
 std::string refuse_pool(const Node& node);
-/// The kernel also gives the places of the maxima.
+/// Calls the kernel for a max pool, which also gives the places of the maxima.
 void max_pool(MethodBuilder& method, const Node& node);
 std::string refuse_avg_pool(const Node& node);
 void avg_pool(MethodBuilder& method, const Node& node);

@@ -1,5 +1,5 @@
-// Multiplications and additions of constants, one for each channel or one for all, as batch norms
-// are.
+// Reads multiplications and additions of constants, one for each channel or one for all, as a batch
+// norm makes them.
 #pragma once
 
 #include <optional>

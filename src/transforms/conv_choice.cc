@@ -5,7 +5,7 @@
 namespace layline {
 
 constexpr double kMostOfTheTime = 0.8;
-constexpr int64_t kBytes = 4;  // of an f32
+constexpr int64_t kBytes = 4;  // the size of an f32
 
 std::optional<ConvSizes> conv_sizes(const Node& conv) {
   const Shape& x = conv.operand(0)->shape();

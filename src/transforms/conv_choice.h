@@ -1,4 +1,4 @@
-// What the passes share that make other convolutions of one, where the target's costs say so:
+// What the passes share that turn a convolution into others if the target's costs say so:
 // unfold_convs, winograd_convs, split_depthwise, real_depthwise.
 #pragma once
 
@@ -15,8 +15,8 @@ namespace layline {
 
 /// The sizes of a convolution over two axes, channels last.
 struct ConvSizes {
-  int64_t batch, height, width, channels;  // of the input, without padding
-  int64_t rows, columns;                   // of the window
+  int64_t batch, height, width, channels;  // the input's, without padding
+  int64_t rows, columns;                   // the window's
   int64_t out_height, out_width, out_channels;
 
   int64_t out_pixels() const { return batch * out_height * out_width; }
@@ -26,19 +26,19 @@ struct ConvSizes {
   }
 };
 
-/// Nullopt for what is not remade: 1-d and 3-d windows, weights that are computed, dynamic or empty
-/// sizes.
+/// The sizes; nullopt for convolutions that these passes leave alone: 1-d and 3-d windows, weights
+/// that are computed, dynamic or empty sizes.
 std::optional<ConvSizes> conv_sizes(const Node& conv);
-/// Nullopt for other numbers than f32, too.
+/// Like conv_sizes, but also nullopt for numbers other than f32.
 std::optional<ConvSizes> float_conv_sizes(const Node& conv);
 
-/// In microseconds.
+/// The time of `count` products, in microseconds.
 double products_us(double count, int64_t fs_each);
 /// The time that adding two f32 tensors takes: as much as copying both.
 int64_t addition_ps(const MoveCosts& moves, int64_t elements, int64_t run);
 
-/// Whether something else saves a fifth of the time that the convolution takes: less could be the
-/// error of the estimate. Explains what is done, and why not.
+/// Whether something else saves a fifth of the convolution's time; less could be the error of the
+/// estimate. Explains the decision either way.
 bool pays(PassContext& context, const Node& conv, double as_it_is_us, double instead_us,
           std::string_view instead);
 

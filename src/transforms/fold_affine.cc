@@ -22,7 +22,7 @@ namespace {
 
 // ---- After the op ----
 
-/// `node` is an affine map of a foldable op's result, perhaps through a relayout: whether a
+/// Folds `node`, an affine map of a foldable op's result, perhaps through a relayout. Whether a
 /// constant is one for each channel is asked in the op's own coordinates.
 bool fold_after(Graph& graph, Node* node, PassContext& context) {
   if (node->operand_count() != 2) return false;
@@ -61,7 +61,7 @@ int64_t groups_of(const Node& op) {
   return 1;
 }
 
-/// Every result sees every tap: nothing is padded or cropped.
+/// Whether every result sees every tap: nothing is padded or cropped.
 bool sees_all_taps(const Node& op) {
   if (op.is(Op::linear)) return true;
   if (!op.is(Op::conv)) return false;
@@ -138,7 +138,7 @@ Constant scaled_inputs(const Node& op, const std::vector<double>& scale) {
   return Constant::owned(DType::f32, weight.shape(), std::move(bytes));
 }
 
-/// `op` reads an affine map, perhaps through a relayout.
+/// Folds an affine map that `op` reads, perhaps through a relayout.
 bool fold_before(Graph& graph, Node* op, PassContext& context) {
   if (!is_weighted_op(op) || weight_of(*op).byte_count() > kMostRewrittenBytes) return false;
   Value* read = op->operand(0);

@@ -1,12 +1,12 @@
-// Makes one convolution of branches that read the same value and are added up or subtracted: how
-// networks that are trained with parallel branches (RepVGG, MobileOne, FastViT) get back the one
-// that they are meant to run with.
+// Turns branches that read the same value and are added up or subtracted into one convolution.
+// Networks that are trained with parallel branches (RepVGG, MobileOne, FastViT) so get back the one
+// convolution that they are meant to run with.
 //
 //   V x + W x      =  (V + W) x, a tap of W being added to the tap of V at the same place
 //   W x + (s x+t)  =  (W + s I) x + t
 //
-// Exact in real arithmetic; nothing grows, because the larger window has a tap at every place of
-// the smaller one, or nothing is done.
+// This is exact in real arithmetic. Nothing grows: if the larger window lacks a tap at a place of
+// the smaller one, nothing is done.
 #include "ir/evaluate.h"
 #include "transforms/affine.h"
 #include "transforms/passes.h"
@@ -98,7 +98,7 @@ class Weights {
   explicit Weights(const Node& conv) : weight_(tensor_of(weight_of(conv))), bias_(bias_of(conv)) {}
 
   int64_t outputs() const { return weight_.dim(0); }
-  int64_t inputs() const { return weight_.dims().back(); }  // of a group
+  int64_t inputs() const { return weight_.dims().back(); }  // in a group
   const Tensor& weight() const { return weight_; }
   const std::vector<double>& bias() const { return bias_; }
 
@@ -150,7 +150,7 @@ std::optional<Weights> with_conv(const Node& conv, const Node& other, double sig
   return weights;
 }
 
-/// conv ± what is a scale and a shift of each channel that it reads.
+/// conv ± `value`, which scales and shifts each channel that `conv` reads.
 std::optional<Weights> with_scaled(const Node& conv, Value* value, double sign) {
   const auto map = scaled(value, conv.operand(0));
   const auto centre = Window(conv).centre();

@@ -49,7 +49,7 @@ Tensor evaluated(const Value* value) {
   return evaluate_node(*value->def(), operands);
 }
 
-/// A part of dequantised integers: the part is computed, and stays integers.
+/// Cuts the integers before they are dequantised: the part is computed, and stays integers.
 bool cut_before_dequantize(Graph& graph, Node* slice, PassContext& context) {
   Node* dequantize = slice->operand(0)->def();
   if (dequantize == nullptr || !dequantize->is(Op::dequantize)) return false;

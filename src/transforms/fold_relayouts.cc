@@ -12,7 +12,7 @@ bool is_worth_it(const Value* between, const Relayout& second, const Relayout& c
   return between->has_one_use() || composed.is_view() || !second.is_view();
 }
 
-/// Two movements that a kernel does each, and none does together, stay two.
+/// Whether kernels do the two movements one by one, but none does both together: they stay two.
 bool needs_two_kernels(const Relayout& first, const Relayout& second, const Relayout& composed,
                        size_t most_factors) {
   return composed.factors().size() > most_factors && first.factors().size() <= most_factors &&

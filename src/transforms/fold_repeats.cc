@@ -10,11 +10,11 @@
 namespace layline {
 namespace {
 
-/// The right operand without its repetition: of shape [..., groups, p, q] where it was
+/// The right operand without its repetition. Its shape is [..., groups, p, q]; with it, it was
 /// [..., groups * times, p, q].
 struct Shared {
   Value* source;
-  Relayout relayout;  // of the source
+  Relayout relayout;  // from the source to that shape
   Dim times;
 };
 
@@ -39,7 +39,7 @@ Shape with_batch(const Shape& shape, std::initializer_list<Dim> batch) {
   return result;
 }
 
-/// `b` has three axes at least.
+/// The operand that a repetition of `b` repeats, if any. `b` has at least three axes.
 std::optional<Shared> shared_by_batches(Value* b) {
   const Relayout* moved = relayout_of(b);
   Value* repeated = moved ? b->def()->operand(0) : b;
@@ -57,7 +57,8 @@ std::optional<Shared> shared_by_batches(Value* b) {
   return Shared{expand->operand(0), own->with_target(with_batch(b->shape(), {*groups})), times};
 }
 
-/// One matrix for all of the last batch axis, as the front end writes grouped queries.
+/// The operand if `b` has one matrix for all of the last batch axis, as the front end writes
+/// grouped queries.
 std::optional<Shared> broadcast_over_batches(Value* a, Value* b) {
   const Dim& batches = *(a->shape().end() - 3);
   if (b->shape().size() < 4 || !(b->shape().end() - 3)->is_one() || batches.is_one())

@@ -25,7 +25,8 @@ bool add_padding(const PadAttrs& pad, Ints& low, Ints& high) {
   return true;
 }
 
-/// A window that lies in the padding alone has no maximum, and the op does not allow it.
+/// Whether every window reaches an element: one in the padding alone has no maximum, and the op
+/// does not allow it.
 bool fits(const PoolAttrs& pool) {
   for (size_t i = 0; i < pool.kernel.size(); ++i)
     if (std::max(pool.low[i], pool.high[i]) > (pool.kernel[i] - 1) * pool.dilation[i]) return false;

@@ -21,8 +21,8 @@ bool has_constant_weights(const Node& node) {
   return true;
 }
 
-/// Alike but for their scales and zero points, which can stand one after the other as the data
-/// does.
+/// Whether the types differ only in scales and zero points, which can stand one after the other as
+/// the data does.
 bool can_stack(const TensorType& a, const TensorType& b) {
   if (a.dtype != b.dtype || a.shape != b.shape) return false;
   if (!a.quantisation || !b.quantisation) return a == b;
@@ -62,7 +62,8 @@ Constant stacked(const std::vector<Node*>& group, int operand) {
   return Constant::owned(first.dtype(), std::move(shape), std::move(bytes));
 }
 
-/// How they are quantised then: the entries of every row, so that each keeps its own scale.
+/// The quantisation of the stacked constants: the entries of every row, so that each keeps its own
+/// scale.
 QuantisationRef stacked_table(const std::vector<Node*>& group, int operand) {
   const TensorType& first = group[0]->operand(operand)->type();
   if (!first.quantisation) return {};

@@ -15,7 +15,7 @@
 
 namespace layline {
 
-/// Why something was done, or was not, recorded where it was decided.
+/// Why something was done or not done, recorded where it was decided.
 struct Explanation {
   std::string_view pass;
   std::string value;  // the value's name in the text form
@@ -31,15 +31,15 @@ class PassContext {
       : pass_(pass), target_(target), explanations_(explanations), last_time_(last_time) {}
 
   const TargetRules& target() const { return target_; }
-  /// Whether the pass will not run again: what it finds now is what stays.
+  /// Whether the pass will not run again. What it finds now is what stays.
   bool last_time() const { return last_time_; }
 
   /// Records what a placement proves.
   void certify(const Certificate& certificate) { certificate_ = certificate; }
   const std::optional<Certificate>& certificate() const { return certificate_; }
 
-  /// Records that `node` is rewritten; what follows is a fmt format string and its arguments. To be
-  /// called before the node changes.
+  /// Records that `node` is rewritten, with a fmt format string and its arguments. Call it before
+  /// the node changes.
   template <typename... Args>
   void rewrite(const Node& node, fmt::format_string<Args...> format, Args&&... args) {
     ++rewrites_;
@@ -73,10 +73,10 @@ struct Pass {
   std::string_view summary;  // one line, for --help
   /// Returns whether it changed the graph. What a pass leaves without uses, it erases.
   bool (*run)(Graph&, PassContext&);
-  /// It rounds otherwise than the graph did, by design: what follows is validated against its
+  /// The pass changes how numbers are rounded, by design. What follows is validated against its
   /// result.
   bool rounds_anew = false;
-  /// It does more the last time, which comes even if nothing has changed since.
+  /// The pass does more in its last run, which takes place even if nothing has changed since.
   bool proves = false;
 };
 

@@ -13,7 +13,7 @@
 namespace layline {
 namespace {
 
-// In the order in which they first run, which the schedule below must keep to.
+// The passes in the order in which they first run. The schedule below must keep to it.
 constexpr std::array kPasses = {
     Pass{"fold_constants", "computes what depends on constants only", fold_constants},
     Pass{"recognise_gelu", "finds gelu in its written-out forms", recognise_gelu},
@@ -169,8 +169,8 @@ class Run {
     return changed;
   }
 
-  /// From now on, what the graph gives is compared with what it gives now: for the inputs given, or
-  /// for probes, at several sizes if they are dynamic.
+  /// Compares, from now on, the graph's results with its present ones: for the inputs given, or for
+  /// probes, at several sizes if they are dynamic.
   void validate_from_here() {
     validators_.clear();
     if (!options_.validation_inputs.empty()) {

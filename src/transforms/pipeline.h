@@ -26,7 +26,7 @@ struct PipelineOptions {
   bool explain = false;
   /// Evaluate the graph before and after each pass and compare (slow).
   bool validate = false;
-  /// What to evaluate it with; made up if there is nothing.
+  /// The inputs of that evaluation; made up if there are none.
   std::vector<Tensor> validation_inputs = {};
   /// Called after each run of a pass.
   std::function<void(const Pass&, const Graph&)> on_pass = {};
@@ -43,7 +43,7 @@ struct PassReport {
 struct PipelineReport {
   std::vector<PassReport> passes;  // one for each of all_passes()
   std::vector<Explanation> explanations;
-  /// Of the last placement; absent if it was disabled.
+  /// The certificate of the last placement; absent if placement was disabled.
   std::optional<Certificate> certificate;
 };
 

@@ -52,8 +52,8 @@ Source find_source(Value* value) {
   return source;
 }
 
-/// Kernels choose a scale for each row. A scale that the model chooses for more than a row may be
-/// chosen anew for less, but not the other way round.
+/// Whether the model's scales cover whole rows. Kernels choose a scale for each row. A scale that
+/// the model chooses for more than a row may be chosen anew for less, but not the other way round.
 bool covers_rows(const Node& node, const Source& source) {
   const Shape& shape = source.x->shape();
   const Ints& axes = source.choice->axes;
@@ -90,7 +90,7 @@ Value* weight_of(const Node& node) {
   return weight;
 }
 
-/// Kernels keep the scales of groups in bfloat16.
+/// The weight with its scales as kernels keep them: those of groups in bfloat16.
 Value* with_kept_scales(const Builder& build, Value* weight) {
   Quantisation quantisation = *weight->type().quantisation;
   if (quantisation.dims.empty() || quantisation.dims.back() == 1) return weight;
@@ -98,9 +98,9 @@ Value* with_kept_scales(const Builder& build, Value* weight) {
   return build.constant(*stored_constant(weight), std::move(quantisation));
 }
 
-/// A convolution that looks at one pixel at a time is a linear op, and XNNPACK runs it as one: with
-/// a scale for each pixel. (It also changes the quantised activation to that, for all that read it,
-/// which breaks every other convolution on it: src/subgraph/convolution-2d.c.)
+/// Whether a convolution looks at one pixel at a time. It is then a linear op, and XNNPACK runs it
+/// as one, with a scale for each pixel. (XNNPACK also changes the quantised activation to that for
+/// all its readers, which breaks every other convolution on it: src/subgraph/convolution-2d.c.)
 bool is_linear(const Node& node) {
   if (!node.is(Op::conv)) return false;
   const auto& attrs = node.attrs<ConvAttrs>();

@@ -1,7 +1,7 @@
-// Depthwise convolutions of integers on real numbers, where the target's costs say that this is
-// faster, quantising included: kernels multiply and add as many integers at a time as reals, but
-// must widen them first. A quantised op is what it is by definition
-// (docs/quantisation.md): computed on reals and quantised again.
+// Computes depthwise convolutions of integers on real numbers, if the target's costs say that this
+// is faster, quantising included. Kernels multiply and add as many integers at a time as reals, but
+// must widen them first. The result is the same: by definition a quantised op is computed on reals
+// and quantised again (docs/quantisation.md).
 #include "ir/evaluate.h"
 #include "ir/quantised_tensor.h"
 #include "ir/tensor.h"

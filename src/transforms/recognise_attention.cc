@@ -113,7 +113,7 @@ bool find_product(Value* scores, Attention& attention, int steps) {
   return false;
 }
 
-/// Factors on an operand of the product.
+/// Collects the factors on an operand of the product.
 void find_scalings(Value* value, std::vector<Scaling>& scalings) {
   for (int steps = 0; steps < kMostSteps; ++steps) {
     Node* node = value->def();
@@ -147,7 +147,7 @@ std::optional<Attention> match(Node* softmax, PassContext& context) {
 
 enum class Place { q, k, scores };
 
-/// More elements than anything static has, for shapes that are not.
+/// The number of elements; for a dynamic shape, more than any static one has.
 int64_t elements(const Value* value) {
   const Dim count = element_count(value->shape());
   return count.is_static() ? count.value() : count.coefficient();
@@ -250,7 +250,8 @@ bool bound_choices(Graph& graph, const Attention& attention, PassContext& contex
 
 // ---- Guards ----
 
-/// Finite, so that a row without any key gives no NaN, and so low that exp gives 0 in other rows.
+/// The number for hidden scores. It is finite, so that a row without any key gives no NaN, and so
+/// low that exp gives 0 in other rows.
 double lowest(DType dtype) { return dtype == DType::f16 ? -65504.0 : -1e30; }
 
 bool is_uniform(const Value* value, double number) { return uniform_value(value) == number; }
@@ -309,7 +310,7 @@ Value* negated_if(const Builder& build, bool negate, Value* condition) {
   return negate ? build.add(Op::logical_not, {condition}) : condition;
 }
 
-/// where(condition, x, -inf), or the other way round: the side of x, 1 or 2.
+/// The side of x, 1 or 2, in where(condition, x, -inf) or the other way round.
 std::optional<int> kept_side(const Node* choice) {
   if (choice == nullptr || !choice->is(Op::where)) return std::nullopt;
   for (const int side : {1, 2})
@@ -323,7 +324,8 @@ Value* with_low(const Builder& build, const Node& choice, int kept) {
   return build.add(Op::where, {choice.operand(0), kept == 1 ? x : low, kept == 1 ? low : x});
 }
 
-/// The scores must be finite but for one mask that is added to them, or chooses among them.
+/// Takes the mask apart, if the scores are finite but for one mask that is added to them, or
+/// chooses among them.
 std::optional<Visibility> visibility(const Builder& build, const Value* scores) {
   const Node* node = scores->def();
   if (const auto kept = kept_side(node)) {

@@ -12,8 +12,8 @@
 namespace layline {
 namespace {
 
-constexpr double kTolerance = 1e-5;  // of coefficients, which models round as they like
-constexpr int kMostDepth = 6;        // of the expressions that are looked at
+constexpr double kTolerance = 1e-5;  // models round coefficients as they like
+constexpr int kMostDepth = 6;        // expressions that are deeper are not looked at
 
 /// Coefficients of x^i * f^j, up to x^3 * f.
 struct Polynomial {
@@ -27,7 +27,7 @@ Polynomial sum(const Polynomial& a, const Polynomial& b, double sign) {
   return result;
 }
 
-/// Nullopt where a power is too high.
+/// The product; nullopt if a power is too high.
 std::optional<Polynomial> product(const Polynomial& a, const Polynomial& b) {
   Polynomial result;
   for (size_t i = 0; i < a.of.size(); ++i)
@@ -102,7 +102,7 @@ class Expansion {
   const Value* f_;
 };
 
-/// What the function must be taken of.
+/// The argument that the function must have.
 Polynomial argument(bool tanh) {
   Polynomial result;
   const double slope = tanh ? std::sqrt(2 / std::numbers::pi) : 1 / std::numbers::sqrt2;

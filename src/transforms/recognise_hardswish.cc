@@ -10,11 +10,11 @@
 namespace layline {
 namespace {
 
-constexpr double kTolerance = 1e-6;  // of 1/6 as an f32
+constexpr double kTolerance = 1e-6;  // enough for 1/6 as an f32
 
 bool is_close(double a, double b) { return std::abs(a - b) <= kTolerance * std::abs(b); }
 
-/// An operand of a binary op that is a number, and broadcasts without changing the shape of the
+/// The number that an operand of a binary op is, if it broadcasts without changing the shape of the
 /// other.
 std::optional<double> number(const Node& node, int side) {
   const Value* value = node.operand(side);
@@ -85,7 +85,7 @@ bool is_gate(Value* gate, const Value* x, double scale) {
   if (is_clamp && !node->operand(0)->def()->attrs<BinaryAttrs>().bounds.unbounded()) return false;
   const Bounds bounds =
       is_clamp ? node->attrs<ClampAttrs>().bounds : node->attrs<BinaryAttrs>().bounds;
-  // In units in which the clamp ends at 6.
+  // All numbers are in units in which the clamp ends at 6.
   const double unit = bounds.max / 6;
   return bounds.min == 0 && bounds.max > 0 && is_close(inner->shift, 3 * unit) &&
          is_close(inner->scale, unit) && is_close(scale * bounds.max, 1);

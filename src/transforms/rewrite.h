@@ -30,11 +30,11 @@ void replace(Graph& graph, Node* node, Value* value);
 /// The relayout that computes `value`, or null.
 const Relayout* relayout_of(const Value* value);
 
-/// The one number of which a constant consists; nothing for a constant with different elements or
-/// too many to look at.
+/// The number that all elements of a constant equal; nothing if they differ or are too many to look
+/// at.
 std::optional<double> uniform_value(const Value* value);
 
-/// The one constant matrix by which a product multiplies all batches of its left operand, whether
+/// The one constant matrix that all batches of a product's left operand are multiplied by, whether
 /// or not it is repeated for them; null if there is none.
 Value* matrix_of_all_batches(const Node& matmul);
 
@@ -45,7 +45,8 @@ struct Scaling {
   double factor;
 };
 
-/// Nothing for a factor of 0 or infinity, which cannot be moved, or a result that is clamped.
+/// The node as a scaling. Nothing if its factor is 0 or infinity, which cannot be moved, or if its
+/// result is clamped.
 std::optional<Scaling> as_scaling(Node* node);
 
 /// A clamp to `first` and then to `second`, as one.

@@ -11,7 +11,8 @@ namespace {
 
 double share(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16 ? 5e-4 : 1e-5; }
 
-/// Errors of one tensor have one sign, as those of equal numbers do, or any.
+/// Displaces the elements of a tensor. The errors have one sign (`alike`), as those of equal
+/// numbers do, or any.
 void displace(Tensor& tensor, bool alike, std::mt19937& random) {
   if (!is_float(tensor.dtype())) return;
   const auto sign = [&] { return (random() & 1) == 0 ? 1.0 : -1.0; };

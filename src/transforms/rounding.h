@@ -1,5 +1,5 @@
-// How far rounding may take a right result: most of the time to the last digits of the largest
-// element, but far beyond where large numbers cancel out. Of equal numbers that are centred nothing
+// How far rounding may move a correct result. Mostly that is the last digits of the largest
+// element, but it is far more where large numbers cancel out. If equal numbers are centred, nothing
 // but their rounding is left, and a normalisation then magnifies it.
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace layline {
 
-/// For each output that is not fixed, by how much its elements may be off where every element of an
+/// By how much the elements of each output that is not fixed may be off, if every element of an
 /// input and of an op's result may be off by 1e-5 of itself (in f16 and bf16, by 5e-4). How the ops
 /// that follow magnify that is not derived but tried: the graph is evaluated with all elements
-/// displaced, and as far as the outputs then move they may be off.
+/// displaced. The outputs may be off by as much as they then move.
 std::vector<double> rounding_of_outputs(const Graph& graph, std::span<const Tensor> inputs);
 
 }  // namespace layline

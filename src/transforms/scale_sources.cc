@@ -11,15 +11,15 @@
 namespace layline {
 namespace {
 
-// What is longer is not worth following, and neither is what is looked at more often: either factor
-// of a product may lead to sources, so that products of products have twice as many ways each.
+// Limits on the search. Either factor of a product may lead to sources, so that each product in a
+// chain doubles the ways to look at.
 constexpr size_t kMostNodes = 64;
 constexpr size_t kMostVisits = 4 * kMostNodes;
 constexpr int kMostSteps = 4;
 
 /// The channels that a value's elements come from, numbered through all sources.
 struct Channels {
-  /// Of each element, broadcast to the value's shape; nothing where elements mix.
+  /// The channel of each element, broadcast to the value's shape; nothing if elements mix.
   std::optional<Tensor> places;
   std::vector<bool> all;
 };
@@ -56,7 +56,7 @@ std::optional<Tensor> moved(const Node& node, const Tensor& places) {
   return evaluate_op(Op::relayout, std::span(&places, 1), RelayoutAttrs{*relayout});
 }
 
-/// What becomes of the channels when `node` alone reads them.
+/// The channels after `node`, which alone reads them.
 Channels after(const Node& node, const Channels& before) {
   Channels result{std::nullopt, before.all};
   if (!before.places) return result;

@@ -153,7 +153,7 @@ Value* simplify_convert(const Builder&, const Node& node) {
   return if_same_type(node, node.operand(0));
 }
 
-/// The same integers, whatever they stood for in between.
+/// Two reinterprets are one: the integers stay, whatever they stood for in between.
 Value* simplify_reinterpret(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
   if (Value* same = if_same_type(node, x)) return same;

@@ -1,10 +1,10 @@
-// Depthwise convolutions with large windows by several with small ones, whose results are added.
-// Targets have depthwise kernels for small windows; a larger one runs as a grouped convolution,
-// whose kernel fills one lane of a vector only.
+// Splits depthwise convolutions with large windows into several with small ones, whose results are
+// added. Targets have depthwise kernels for small windows; a larger one runs as a grouped
+// convolution, whose kernel fills one lane of a vector only.
 //
-// No part may need rows or columns cut off the input, which would be a copy. So a part takes places
-// at equal distances that reach from one padding to the other, as a dilated window does: of the
-// rows of a 7x7 window with padding 3 these are 0, 3, 6 and 1, 5 and 2, 4.
+// No part may need rows or columns cut off the input, which would be a copy. So the places of a
+// part are at equal distances and reach from one padding to the other, as in a dilated window. The
+// rows of a 7x7 window with padding 3 split into 0, 3, 6 and 1, 5 and 2, 4.
 #include <span>
 
 #include "ir/tensor.h"
@@ -29,8 +29,8 @@ struct Axis {
   }
 };
 
-/// The places from `first` on that take the most of what is left, at most `most`, and of those the
-/// ones that reach farthest: what is near the middle is easy to have later.
+/// The places from `first` on that take the most of what is left, at most `most`. Among equals it
+/// is those that reach farthest: what is near the middle is easy to take later.
 std::optional<Places> best_from(int64_t first, const Axis& axis, const std::vector<bool>& left,
                                 int64_t most) {
   std::optional<Places> best;
@@ -84,7 +84,7 @@ Axis axis_of(const ConvAttrs& attrs, size_t axis, int64_t size) {
   return {size, attrs.dilation[axis], attrs.low[axis], attrs.high[axis]};
 }
 
-/// [C,rows,columns,1] of the places of a part; `weight` has all of them.
+/// The weights [C,rows,columns,1] at the places of a part; `weight` has all of them.
 Constant weights_of(std::span<const std::byte> weight, const ConvSizes& sizes, const Places& rows,
                     const Places& columns) {
   const auto* from = reinterpret_cast<const float*>(weight.data());

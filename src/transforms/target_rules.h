@@ -17,7 +17,7 @@ class PassContext;
 struct TargetRules {
   TargetOrders orders;
   ProductCosts products = {};
-  std::string profile = {};  // the name of what costs were measured on; empty if nothing was
+  std::string profile = {};  // names where costs were measured; empty if they were not
   /// The windows for which the target has depthwise kernels, by how many places they have, in
   /// order. A smaller window costs as much as the next; one larger than all runs as a grouped
   /// convolution.
@@ -29,7 +29,7 @@ struct TargetRules {
   /// graph. Null for a target that takes every op.
   std::function<bool(Graph& graph, PassContext& context)> legalise;
 
-  /// The orders for one graph: its dynamic sizes cost what they do at their upper bounds.
+  /// The orders for one graph. Its dynamic sizes cost as much as their upper bounds.
   TargetOrders orders_for(const Graph& graph) const {
     TargetOrders result = orders;
     for (const Symbol& symbol : graph.symbols()) result.moves.symbol_sizes.push_back(symbol.max);

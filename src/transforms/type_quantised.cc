@@ -21,13 +21,13 @@ Value* quantised_source(const Value* value) {
   return dequantize ? dequantize->operand(0) : nullptr;
 }
 
-/// One scale for all of a tensor of 8 or 16 bits: what kernels take as activations.
+/// Whether kernels take it as an activation: 8 or 16 bits, with one scale for the whole tensor.
 bool is_activation(const Value* value) {
   const QuantisationRef& quantisation = value->type().quantisation;
   return quantisation->per_tensor() && byte_size(quantisation->dtype) <= 2;
 }
 
-/// Moving integers moves fewer bytes, and brings dequantize to the op that reads it.
+/// Moves integers instead of reals: fewer bytes, and dequantize comes to the op that reads it.
 bool move_before_dequantize(Graph& graph, Node* node, PassContext& context) {
   Value* x = quantised_source(node->operand(0));
   const Relayout& relayout = node->attrs<RelayoutAttrs>().relayout;
@@ -38,8 +38,8 @@ bool move_before_dequantize(Graph& graph, Node* node, PassContext& context) {
   return true;
 }
 
-/// Unsigned integers are signed ones, 128 further down. Kernels prefer the latter, and where only
-/// the real numbers are read nobody sees the difference.
+/// Makes unsigned integers signed, 128 further down. Kernels prefer those, and nobody sees the
+/// difference if only the real numbers are read.
 bool make_signed(Graph& graph, Node* quantize, PassContext& context) {
   const Quantisation& own = *quantize->result()->type().quantisation;
   const std::span<const Use> uses = quantize->result()->uses();
@@ -84,7 +84,7 @@ Rounded find_rounded(const Node& quantize) {
   }
 }
 
-/// A weight that kernels take: one scale for each output channel or for all, around 0.
+/// Whether kernels take the weight: one scale for each output channel or for all, around 0.
 bool is_weight(const Value* weight) {
   if (weight == nullptr || stored_constant(weight) == nullptr) return false;
   const Quantisation& quantisation = *weight->type().quantisation;
@@ -94,7 +94,7 @@ bool is_weight(const Value* weight) {
   return true;
 }
 
-/// The operands as integers, or none if the model does not have them so.
+/// The operands as integers; none if the model does not have them so.
 std::vector<Value*> quantised_operands(const Node& node) {
   std::vector<Value*> operands;
   // A matmul is one of two activations.
@@ -118,8 +118,9 @@ std::vector<Value*> quantised_operands(const Node& node) {
   return operands;
 }
 
-/// Whether the op's kernels give the result any scale, or that of their operand only; `apart`: that
-/// of their operand, which holds the result exactly, so that it can be rounded to another after.
+/// Whether the op's kernels can give the result any scale (`yes`), or only that of their operand
+/// (`no`). `apart`: only that of their operand, but it holds the result exactly, which can then be
+/// rounded to another scale.
 enum class Rescales { no, yes, apart, never };
 
 Rescales rescales(const Node& node) {
@@ -161,7 +162,7 @@ bool same_scale(const std::vector<Value*>& operands, const QuantisationRef& quan
   });
 }
 
-/// The number that is padded with is rounded, as all others are.
+/// The attributes with the padding number rounded, as all others are.
 Attributes padded_with_rounded(PadAttrs attrs, const Quantisation& quantisation) {
   const auto value = static_cast<float>(attrs.value);
   attrs.value = static_cast<double>(quantisation.real(quantisation.quantised(value)));
@@ -207,7 +208,7 @@ Value* typed(const Builder& build, const Node& node, const QuantisationRef& quan
   return build.add(Op::clamp, {y}, ClampAttrs{bounds, quantisation});
 }
 
-/// A clamp, or nothing, between dequantize and a quantize of the same scale.
+/// Types a clamp, or nothing, between a dequantize and a quantize of the same scale.
 Value* typed_clamp(const Builder& build, const Rounded& rounded,
                    const QuantisationRef& quantisation) {
   Value* x = quantised_source(rounded.value);

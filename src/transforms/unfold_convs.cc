@@ -1,7 +1,7 @@
-// Convolutions by pointwise ones, where the target says that those are so much faster that copying
-// pays. The input is unfolded along its rows: the places of a window's row stand behind each other
-// as channels. Each row of the window is then one pointwise convolution on the rows that it sees,
-// and their results are added:
+// Turns convolutions into pointwise ones, if the target says that those are so much faster that
+// copying pays. The input is unfolded along its rows: the places of a window's row stand behind
+// each other as channels. Each row of the window is then one pointwise convolution on the rows that
+// it sees, and their results are added:
 //
 //   y[h,w] = sum over i of W[i] * u[h*stride + i*dilation, w],
 //   u[h,w] = x[h,w*stride], x[h,w*stride + dilation], ... as channels.
@@ -19,7 +19,7 @@
 namespace layline {
 namespace {
 
-/// What copying the input apart and adding the results costs, in picoseconds.
+/// The cost of copying the input apart and adding the results, in picoseconds.
 int64_t copying_ps(const ConvSizes& w, const ConvAttrs& attrs, const MoveCosts& moves) {
   constexpr int64_t kBytes = 4;
   const int64_t height = w.height + attrs.low[0] + attrs.high[0];

@@ -51,7 +51,7 @@ SymbolValues probe_sizes(const Graph& graph, int round) {
   return sizes;
 }
 
-/// The value of which this one is a view or a permutation.
+/// The value that this one is a view or a permutation of.
 const Value* root_of(const Value* value) {
   while (value->def() && value->def()->is(Op::relayout)) value = value->def()->operand(0);
   return value;
@@ -80,7 +80,7 @@ bool agree(double expected, double actual, double tolerance) {
 
 /// Some elements may be a step apart, if few are.
 bool agree_but_for_steps(const Tensor& expected, const Tensor& actual) {
-  constexpr double kGreatest = 0.05, kMean = 1e-3;  // of the largest element
+  constexpr double kGreatest = 0.05, kMean = 1e-3;  // relative to the largest element
   double largest = 0, greatest = 0, sum = 0;
   for (int64_t i = 0; i < expected.count(); ++i) {
     if (!std::isfinite(expected.get(i)) || !std::isfinite(actual.get(i))) return false;

@@ -12,27 +12,28 @@
 
 namespace layline {
 
-/// Inputs to evaluate the graph with. Where ops only move, add and multiply they are small
-/// integers, so that a misplaced axis cannot hide in rounding; elsewhere reproducible random
-/// numbers. Dynamic sizes are small, and others in each round.
+/// Inputs to evaluate the graph with. If ops only move, add and multiply, they are small integers,
+/// so that a misplaced axis cannot hide in rounding; otherwise reproducible random numbers. Dynamic
+/// sizes are small, and differ from round to round.
 std::vector<Tensor> probes(const Graph& graph, int round = 0);
 
-/// The first element that differs by more than `tolerance` of the largest finite one and more than
-/// `rounding`, in integers at all; -1 if none does.
+/// The first element that differs, -1 if none does. Integers differ if they are not equal; other
+/// numbers by more than `tolerance` of the largest finite one and more than `rounding`.
 int64_t first_difference(const Tensor& expected, const Tensor& actual, double tolerance,
                          double rounding = 0);
 
-/// Whether numbers are rounded on the way, so that those which a last digit moves over a half end
+/// Whether the graph rounds numbers on the way. One that the last digit moves over a half then ends
 /// up a step apart.
 bool rounds(const Graph& graph);
 
-/// Remembers what the graph gives for its inputs, and compares.
+/// Remembers the graph's results for its inputs, and compares later ones with them.
 class Validator {
  public:
   Validator(const Graph& graph, std::vector<Tensor> inputs);
-  /// Throws InternalError, naming `pass`, the first output that differs by more than 1e-4 of the
-  /// output's largest element and more than rounding explains (of a graph that rounds, by more
-  /// than a few steps), and the first node whose result is none that the model's own op had before.
+  /// Throws InternalError if an output differs by more than 1e-4 of its largest element and more
+  /// than rounding explains (in a graph that rounds, by more than a few steps). The message names
+  /// `pass`, the first such output, and the first node whose result is none that the model's own op
+  /// had before.
   void check(const Graph& graph, std::string_view pass);
 
  private:

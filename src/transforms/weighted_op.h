@@ -12,11 +12,11 @@ namespace layline {
 /// Weights beyond this size are not rewritten in memory.
 constexpr size_t kMostRewrittenBytes = size_t{64} << 20;
 
-/// conv, conv_transpose or linear, with constants for weight and bias, if any.
+/// Whether it is a conv, conv_transpose or linear whose weight, and bias if any, are constants.
 bool is_weighted_op(const Node* node);
 
 const Constant& weight_of(const Node& op);
-/// One for each output channel; zeros if the op has none.
+/// The bias of each output channel; zeros if the op has none.
 std::vector<double> bias_of(const Node& op);
 
 Constant vector_constant(const std::vector<double>& values);

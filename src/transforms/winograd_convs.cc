@@ -1,6 +1,6 @@
-// 3x3 convolutions by Winograd's method F(2x2,3x3): a tile of 2x2 results takes 16 products for
-// each pair of channels instead of 36. Along one axis, with the inputs d0..d3 of a tile and the
-// window g0..g2,
+// Computes 3x3 convolutions by Winograd's method F(2x2,3x3): a tile of 2x2 results takes 16
+// products for each pair of channels instead of 36. Along one axis, with the inputs d0..d3 of a
+// tile and the window g0..g2,
 //
 //   m0 = (d0 - d2) g0               y0 = m0 + m1 + m2
 //   m1 = (d1 + d2) (g0 + g1 + g2)/2 y1 = m1 - m2 - m3
@@ -63,8 +63,8 @@ bool has_tiles(int64_t size, int64_t low, int64_t results) {
   return true;
 }
 
-/// A filter [3,3,C] to sixteen times [C]: g0, (g0 + g1 + g2)/2, (g0 - g1 + g2)/2, g2 along either
-/// axis.
+/// Turns a filter [3,3,C] into sixteen of [C]: g0, (g0 + g1 + g2)/2, (g0 - g1 + g2)/2, g2 along
+/// either axis.
 class FilterSums {
  public:
   explicit FilterSums(size_t channels)
@@ -98,7 +98,7 @@ class FilterSums {
     for (; c < channels_; ++c) sum_some<1>(g, to, c);
   }
 
-  /// In arrays of a fixed length, which the compiler makes vectors of.
+  /// Sums in arrays of a fixed length, which the compiler makes vectors of.
   template <size_t kLength>
   static void sum_some(const Window& g, const std::array<float*, kTile>& to, size_t c) {
     std::array<float, kLength> first, middle, last;
@@ -131,10 +131,11 @@ class WeightSums {
         channels_(static_cast<size_t>(weight_.shape()[3].value())) {}
 
   size_t part_bytes() const { return outputs_ * channels_ * sizeof(float); }
-  /// From where one part begins to where the next does.
+  /// The distance from the beginning of one part to that of the next.
   size_t stride() const { return part_bytes() + kApart * sizeof(float); }
 
-  /// What is computed when a program with the sums is written: until then they take no memory.
+  /// The sums as a block that is computed when a program with them is written; until then they take
+  /// no memory.
   static std::shared_ptr<ComputedBlock> block_of(const Constant& weight) {
     const WeightSums sums(weight);
     const auto first = sums.of_filter(0), last = sums.of_filter(sums.outputs_ - 1);
@@ -151,7 +152,7 @@ class WeightSums {
   }
 
  private:
-  /// [16,C] of one filter.
+  /// The sums [16,C] of one filter.
   std::vector<float> of_filter(size_t filter) const {
     std::vector<float> sums(kTile * kTile * channels_);
     write(filter, filter + 1, sums.data(), channels_);
@@ -171,7 +172,7 @@ class WeightSums {
     std::array<float*, kTile * kTile> to;
     for (size_t i = 0; i < to.size(); ++i) to[i] = sums + i * stride;
     FilterSums filter_sums(channels_);
-    std::vector<std::byte> rest;  // of a filter that pieces cut
+    std::vector<std::byte> rest;  // the rest of a filter that pieces cut
     const size_t size = 9 * channels_ * sizeof(float);
     const auto sum = [&](const std::byte* filter) {
       filter_sums.sum(filter, to);

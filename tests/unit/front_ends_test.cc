@@ -14,7 +14,7 @@ namespace {
 std::string refusal(std::string_view contents) {
   const TemporaryFile file(contents);
   try {
-    (void)import_model(file.path());
+    (void)import_model(MappedFile::open(file.path()));
   } catch (const UserError& error) {
     return error.what();
   }
@@ -52,7 +52,7 @@ TEST(FrontEnds, HaveNamesAndExtensionsOfTheirOwn) {
 
 TEST(FrontEnds, TextIsRead) {
   const TemporaryFile file("// A model.\ngraph \"g\" { input \"x\" %x : f32[2] output \"y\" %x }");
-  const LoadedModel model = import_model(file.path());
+  const LoadedModel model = import_model(MappedFile::open(file.path()));
   ASSERT_EQ(model.methods.size(), 1u);
   EXPECT_EQ(model.methods[0].name(), "g");
   EXPECT_EQ(model.permutes, 0);

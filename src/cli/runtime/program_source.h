@@ -17,7 +17,7 @@ class ProgramSource {
   explicit ProgramSource(std::string path);
 
   LoadedProgram load(const std::string& method, OpTimer* timer = nullptr) const;
-  /// Where in the model what the method runs comes from.
+  /// Where in the model the operators of the method come from.
   ProgramSources sources(const std::string& method) const;
 
  private:

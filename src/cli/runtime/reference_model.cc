@@ -26,7 +26,7 @@ constexpr const char* kProgram = "tosa_reference_model";
 
 bool is_executable(const fs::path& path) { return access(path.c_str(), X_OK) == 0; }
 
-/// A folder that goes when the object does.
+/// A folder that is removed with the object.
 class ScratchFolder {
  public:
   ScratchFolder() {
@@ -48,7 +48,7 @@ class ScratchFolder {
   fs::path path_;
 };
 
-/// Runs it with both streams into a file; returns its status.
+/// Runs the program with both streams into a file; returns its status.
 int status_of(const fs::path& program, const std::vector<std::string>& arguments,
               const fs::path& log) {
   std::vector<char*> argv = {const_cast<char*>(program.c_str())};
@@ -69,7 +69,7 @@ int status_of(const fs::path& program, const std::vector<std::string>& arguments
   return status;
 }
 
-/// What it says last, but for its warnings.
+/// The last line of the log that is not a warning.
 std::string last_line(const fs::path& log) {
   std::ifstream file(log);
   std::string last;
@@ -79,7 +79,8 @@ std::string last_line(const fs::path& log) {
   return last;
 }
 
-/// SCATTER may write to each element once; which ones it writes to, the inputs may say.
+/// Throws why the model refused to run a program. It is the user's error if inputs make SCATTER
+/// write to an element twice: SCATTER may write to each once.
 void refuse(const fs::path& log) {
   const std::string why = last_line(log);
   if (why.find("written to more than once") != std::string::npos)

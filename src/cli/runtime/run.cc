@@ -99,7 +99,8 @@ std::vector<HostTensor> gather_inputs(const LoadedProgram& program, const RunArg
   return tensors;
 }
 
-/// What a step gets of an input: its own part of a file that holds one for each step, or the whole.
+/// The part of an input that a step gets: its own, if the file holds one for each step, or else the
+/// whole.
 HostTensor part_of_step(const IoInfo& input, const HostTensor& given, int64_t step, int64_t steps) {
   if (steps == 0 || given.shape.size() != input.shape.size() + 1) return given;
   if (given.shape[0] != steps)

@@ -26,7 +26,7 @@ constexpr int64_t kNodesOfChain = 9;
 constexpr int64_t kPieces[] = {4, 8, 16, 32, 64};
 constexpr int kFitRounds = 1000;
 
-/// The least time of each case, by turns.
+/// Measures the least time of each case, by turns.
 void measure(const std::vector<Case*>& cases, const BenchOptions& options) {
   std::vector<BenchSubject> subjects;
   for (const Case* one : cases)
@@ -37,12 +37,12 @@ void measure(const std::vector<Case*>& cases, const BenchOptions& options) {
     cases[i]->measured_ps = report.programs[i].latency_ms.min * 1e9;
 }
 
-/// What it costs to do nothing.
+/// The cost of doing nothing.
 struct Overheads {
-  double border_ps;  // of a delegate, and of running a program at all
+  double border_ps;  // entering a delegate, and running a program at all
   double node_ps;
-  double program_ps;  // of running one without a delegate
-  double kernel_ps;   // of calling a kernel outside of delegates
+  double program_ps;  // running a program without a delegate
+  double kernel_ps;   // calling a kernel outside delegates
 };
 
 Overheads measure_overheads(const BenchOptions& options) {
@@ -56,7 +56,7 @@ Overheads measure_overheads(const BenchOptions& options) {
   return {cases[0].measured_ps - node_ps, node_ps, cases[2].measured_ps - kernel_ps, kernel_ps};
 }
 
-/// Those with a prediction.
+/// Visits the cases that have a prediction.
 template <typename Visit>
 void each(MoveCases& all, Visit visit) {
   for (Case& one : all.transposes) visit(one);
@@ -66,7 +66,7 @@ void each(MoveCases& all, Visit visit) {
   for (Case& one : all.checks) visit(one);
 }
 
-/// What the node itself takes.
+/// Leaves the time that the node itself takes.
 void subtract_quantising(IntegerCase& one) {
   one.of.measured_ps = std::max(one.of.measured_ps - one.quantising.measured_ps, 1.0);
 }
@@ -81,7 +81,7 @@ void measure_moves(MoveCases& all, const Overheads& overheads, const BenchOption
   for (IntegerCase& one : all.byte_transposes) subtract_quantising(one);
 }
 
-/// What the products of convolutions cost, and what no choice depends on but people ask for.
+/// The costs of products in convolutions, and others that no choice depends on but people ask for.
 struct Kernels {
   ProductCosts products;
   double window5_fs, matmul_fs;
@@ -138,7 +138,7 @@ Kernels measure_kernels(BenchOptions options) {
           rest[2].measured_ps / kElements};
 }
 
-/// How many pieces are read and written, how many matrices, how many calls: the model's own count.
+/// The model's own counts: pieces read and written, matrices, calls.
 using Work = std::array<double, 4>;
 
 Work work_of(const Case& transpose, int64_t piece) {
@@ -179,7 +179,7 @@ struct TransposeFit {
   int64_t call_ps;
 };
 
-/// With the least sum of squares of relative errors.
+/// The fit with the least sum of squares of relative errors.
 TransposeFit fit_transposes(const std::vector<const Case*>& cases) {
   TransposeFit fit;
   double least = std::numeric_limits<double>::infinity();
@@ -270,7 +270,7 @@ std::string told(const Kernels& kernels, const Overheads& overheads) {
       (overheads.border_ps - overheads.program_ps) / 1e6);
 }
 
-/// As Linux names it.
+/// The name of the CPU, as Linux has it.
 std::string cpu_name() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {

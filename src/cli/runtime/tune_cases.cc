@@ -32,7 +32,7 @@ Value* input(Graph& graph, const std::string& name, const Shape& shape) {
   return graph.add_input(name, {DType::f32, shape});
 }
 
-/// 8-bit integers; their scale is of no account.
+/// A quantisation to 8-bit integers; its scale does not matter.
 Quantisation numbers() {
   Quantisation numbers;
   numbers.scales = {0.01f};
@@ -78,7 +78,7 @@ IntegerCase permute_bytes(std::string_view name, const Shape& from, const std::v
           {"quantising", program_of(std::move(kept))}};
 }
 
-/// The second half of each row.
+/// A slice: the second half of each row.
 Case slice(int64_t rows, int64_t columns) {
   Graph graph("forward");
   Value* x = input(graph, "x", {rows, 2 * columns});
@@ -90,7 +90,7 @@ Case slice(int64_t rows, int64_t columns) {
           }};
 }
 
-/// Two halves of each row. A node of the runtime, but two copies.
+/// A concatenation of two halves of each row. It is one node of the runtime, but two copies.
 Case concat(int64_t rows, int64_t columns) {
   Graph graph("forward");
   Value* a = input(graph, "a", {rows, columns});

@@ -11,7 +11,7 @@
 
 namespace layline::tune {
 
-/// A program, and what the cost model says that its node costs; null where there is no model.
+/// A program, and the cost model's prediction for its node; null if there is no model.
 struct Case {
   std::string name;
   std::vector<std::byte> program;
@@ -21,14 +21,14 @@ struct Case {
 
 constexpr int64_t kRunTestBytes = 256 * 1024;  // source and result fit the second-level cache
 
-/// kRunTestBytes moved in runs.
+/// A program that moves kRunTestBytes in runs.
 struct RunCase {
-  int64_t bytes;  // of one run
+  int64_t bytes;  // in one run
   Case of;
 };
 
-/// A node that reads integers, and the quantisation that stands before it: the runtime has such
-/// nodes only for quantised numbers.
+/// A node that reads integers, and the quantisation before it. The runtime has such nodes only for
+/// quantised numbers.
 struct IntegerCase {
   Case of;
   Case quantising;
@@ -43,7 +43,7 @@ struct MoveCases {
 
 MoveCases move_cases();
 
-/// Nodes that have next to nothing to do, in a delegate or on kernels of their own.
+/// A chain of nodes that have next to nothing to do, in a delegate or on kernels of their own.
 Case chain(int64_t nodes, bool delegate);
 
 /// A convolution that keeps the size of its image.
@@ -60,11 +60,11 @@ struct Convolution {
 };
 
 Case convolution(const Convolution& of);
-/// Of 8-bit integers.
+/// A convolution of 8-bit integers.
 IntegerCase integer_convolution(const Convolution& of);
-/// Of two matrices [size,size] that are both computed.
+/// A product of two matrices [size,size] that are both computed.
 Case matmul(int64_t size);
-/// Over the last axis.
+/// A softmax over the last axis.
 Case softmax(int64_t rows, int64_t columns);
 Case layer_norm(int64_t rows, int64_t columns);
 

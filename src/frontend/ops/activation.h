@@ -6,10 +6,10 @@
 namespace layline::ops {
 
 Value* relu(const Builder& build, Value* x);
-/// Where `min` exceeds `max`, the result is `max` everywhere. Bounds are cast to the dtype of
-/// integers: -3 is 253 for bytes.
+/// x within [min, max]. If `min` exceeds `max`, the result is `max` everywhere. If x is of
+/// integers, the bounds are cast to its dtype: -3 is 253 for bytes.
 Value* clamp(const Builder& build, Value* x, double min, double max);
-/// Bounds that broadcast; null for none.
+/// x within bounds that broadcast; null means none.
 Value* clamp(const Builder& build, Value* x, Value* min, Value* max);
 
 /// max(0, min(1, slope * x + offset)) with the slope 1/6 and the offset 1/2.
@@ -24,13 +24,14 @@ Value* elu(const Builder& build, Value* x, double alpha, double scale = 1);
 /// max(0, x) + min(0, alpha * (exp(x / alpha) - 1)).
 Value* celu(const Builder& build, Value* x, double alpha);
 Value* selu(const Builder& build, Value* x);
-/// One slope for all, or one for each channel of axis 1, or slopes that broadcast.
+/// x, or slope * x if x is negative. The slope is one for all, one for each channel of axis 1, or
+/// broadcasts.
 Value* prelu(const Builder& build, Value* x, Value* slope);
 /// The first half of an axis times the sigmoid of the second.
 Value* glu(const Builder& build, Value* x, int64_t axis);
 /// 0 from -bound to bound, x elsewhere.
 Value* hardshrink(const Builder& build, Value* x, double bound);
-/// x less what of it lies between -bound and bound.
+/// x moved towards 0 by `bound`; 0 from -bound to bound.
 Value* softshrink(const Builder& build, Value* x, double bound);
 /// x above `bound`, `value` elsewhere.
 Value* threshold(const Builder& build, Value* x, double bound, double value);

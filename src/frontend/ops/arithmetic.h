@@ -5,17 +5,18 @@
 
 namespace layline::ops {
 
-/// x itself for the factor 1.
+/// x times a number; x itself if that is 1.
 Value* times(const Builder& build, Value* x, double factor);
 /// a / b, rounded towards zero.
 Value* divide_towards_zero(const Builder& build, Value* a, Value* b);
-/// x to the power of a number: a root or a product where it is one.
+/// x to the power of a number, as a root or a product if it is one.
 Value* power(const Builder& build, Value* x, double exponent);
-/// From `start` towards `end`; from the nearer of the two, so that each is met exactly.
+/// Interpolates from `start` to `end`. It starts from the nearer of the two, so that each is met
+/// exactly.
 Value* lerp(const Builder& build, Value* start, Value* end, double weight);
 Value* lerp(const Builder& build, Value* start, Value* end, Value* weight);
-/// Zeros above a diagonal of matrices, or below it (`upper`); diagonal d runs from [0, d], or from
-/// [-d, 0].
+/// x with zeros above a diagonal of its matrices, or below it (`upper`). Diagonal d runs from [0,
+/// d], or from [-d, 0].
 Value* triangle(const Builder& build, Value* x, bool upper, int64_t diagonal);
 
 }  // namespace layline::ops

@@ -10,11 +10,12 @@
 namespace layline::ops {
 namespace {
 
-/// Finite, so that a row without any key gives no NaN, and small enough for exp to give 0.
+/// The number for hidden scores. It is finite, so that a row without any key gives no NaN, and
+/// small enough for exp to give 0.
 double lowest(DType dtype) { return dtype == DType::f16 ? -65504.0 : -1e30; }
 
-/// What to add to the scores, and what to multiply the probabilities with: a query that may look at
-/// no key gets zeros from torch. Constant masks make constants of both.
+/// What to add to the scores, and what to multiply the probabilities with: torch gives zeros to a
+/// query that sees no key. Constant masks make constants of both.
 struct Mask {
   Value* addend = nullptr;
   Value* keep = nullptr;
@@ -65,7 +66,7 @@ Value* grouped(const Builder& build, Value* x, const Dim& groups) {
   return build.view(x, shape);
 }
 
-/// Back to [..., heads, rows, width].
+/// The inverse: [..., heads, rows, width] again.
 Value* ungrouped(const Builder& build, Value* x) {
   Shape shape = x->shape();
   const auto inner = shape.end() - 3;

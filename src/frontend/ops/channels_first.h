@@ -7,12 +7,12 @@ namespace layline::ops {
 
 struct Batched {
   Value* x;      // [N, C, spatial...]
-  bool batched;  // as given; otherwise N is 1 and was not there
+  bool batched;  // whether N was given; otherwise it is 1
 };
 
-/// x has `spatial` axes besides C, and perhaps N.
+/// x with a batch. It has `spatial` axes besides C, and perhaps N.
 Batched with_batch(const Builder& build, Value* x, size_t spatial);
-/// A result [N, ...] as the operand was given.
+/// A result [N, ...], without N if the operand was given without it.
 Value* without_batch(const Builder& build, const Batched& given, Value* y);
 
 }  // namespace layline::ops

@@ -22,7 +22,7 @@ std::vector<Value*> operands(const Builder& build, Value* x, Value* weight, Valu
   return all;
 }
 
-/// [I, O/g, k...] to [O, k..., I/g].
+/// The weight moved from [I, O/g, k...] to [O, k..., I/g].
 Value* transposed_weight(const Builder& build, Value* weight, int64_t groups) {
   const Shape& shape = weight->shape();
   const auto inputs = groups > 0 ? divide(shape[0], groups) : std::nullopt;

@@ -7,17 +7,18 @@
 
 namespace layline::ops {
 
-/// A constant whose sizes may be dynamic: `make` gives it at the upper bounds of its sizes, of
-/// which the front part is taken when the model runs.
+/// A constant whose sizes may be dynamic. `make` gives it at the upper bounds of its sizes; the
+/// front part of it is taken when the model runs.
 Value* front_of_constant(const Builder& build, const Shape& shape,
                          const std::function<Constant(const Shape& whole)>& make);
 
 Value* filled(const Builder& build, const TensorType& type, double value);
 
-/// `start`, `start + step`, ... in row-major order.
+/// The numbers `start`, `start + step`, ... in row-major order.
 Value* arange(const Builder& build, const TensorType& type, double start, double step);
 
-/// From `start` to `end` in equal steps, as torch counts them: the second half from the end.
+/// Numbers from `start` to `end` in equal steps, as torch counts them: the second half from the
+/// end.
 Value* linspace(const Builder& build, const TensorType& type, double start, double end);
 /// `base` to the power of what linspace gives.
 Value* logspace(const Builder& build, const TensorType& type, double start, double end,

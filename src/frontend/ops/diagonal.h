@@ -7,7 +7,7 @@ namespace layline::ops {
 
 /// The elements [i, i + offset] of two axes, as a new last axis.
 Value* diagonal(const Builder& build, Value* x, int64_t offset, int64_t axis1, int64_t axis2);
-/// The last axis on a diagonal of zeros, which is two new last axes.
+/// The last axis put on the diagonal of zeros: two new last axes.
 Value* on_diagonal(const Builder& build, Value* x, int64_t offset);
 /// A matrix with ones on its main diagonal.
 Value* eye(const Builder& build, const TensorType& type);
@@ -18,7 +18,7 @@ struct Triangle {
   int64_t offset;
   bool upper;
 };
-/// The rows, then the columns, of as many places as the type, [2, count], has.
+/// The rows, then the columns, of the places. The type is [2, count].
 Value* triangle_indices(const Builder& build, const TensorType& type, const Triangle& triangle);
 
 }  // namespace layline::ops

@@ -64,7 +64,7 @@ Equation parse(const Builder& build, std::string text) {
   return equation;
 }
 
-/// Summed over the letters that are not in `kept`.
+/// The term summed over the letters that are not in `kept`.
 Term summed(const Builder& build, Term term, const std::string& kept) {
   Ints axes;
   Term result{term.value, ""};
@@ -82,7 +82,7 @@ Term summed(const Builder& build, Term term, const std::string& kept) {
   return result;
 }
 
-/// With the axes in the order of `letters`, which are the term's.
+/// The tensor with its axes in the order of `letters`, which are the term's.
 Value* ordered(const Builder& build, const Term& term, const std::string& letters) {
   std::vector<int> order;
   for (char letter : letters) order.push_back(static_cast<int>(term.letters.find(letter)));

@@ -9,30 +9,30 @@ namespace layline::ops {
 
 Value* exp2(const Builder& build, Value* x);
 Value* tan(const Builder& build, Value* x);
-/// What is left of x without its whole part; it has the sign of x.
+/// The fraction of x; it has the sign of x.
 Value* frac(const Builder& build, Value* x);
 /// 1 - erf(x).
 Value* erfc(const Builder& build, Value* x);
 /// sin(pi x) / (pi x), and 1 at 0.
 Value* sinc(const Builder& build, Value* x);
-/// log(x / (1 - x)), of x kept away from 0 and 1 by eps.
+/// log(x / (1 - x)), with x kept away from 0 and 1 by eps.
 Value* logit(const Builder& build, Value* x, std::optional<double> eps);
-/// Rounded to so many digits behind the point, or before it where negative.
+/// x rounded to so many digits behind the point, or before it if negative.
 Value* round_to_digits(const Builder& build, Value* x, int64_t digits);
 
 // Booleans.
 Value* is_nan(const Builder& build, Value* x);
-/// Of either sign.
+/// Whether x is an infinity of either sign.
 Value* is_infinite(const Builder& build, Value* x);
 Value* is_finite(const Builder& build, Value* x);
 /// Whether x is `what`, which no integer is.
 Value* is_special(const Builder& build, Value* x, double what);
 /// Whether the sign is negative, that of a zero included.
 Value* signbit(const Builder& build, Value* x);
-/// |a - b| <= atol + rtol * |b|, or equal, as infinities are. Of floats.
+/// Whether |a - b| <= atol + rtol * |b|, or the two are equal, as infinities are. For floats.
 Value* is_close(const Builder& build, Value* a, Value* b, double rtol, double atol);
 
-/// x with these in place of NaN and the infinities; the largest numbers if not given.
+/// Numbers to put in place of NaN and the infinities; the largest numbers if not given.
 struct SpecialNumbers {
   double nan = 0;
   std::optional<double> infinity, negative_infinity;
@@ -41,7 +41,7 @@ Value* without_special_numbers(const Builder& build, Value* x, const SpecialNumb
 
 // Two tensors.
 
-/// `op` is maximum or minimum. The other operand where one is NaN.
+/// The maximum or minimum, as `op` says; if one operand is NaN, the other.
 Value* extremum_of_numbers(const Builder& build, Op op, Value* a, Value* b);
 /// sqrt(a^2 + b^2).
 Value* hypot(const Builder& build, Value* a, Value* b);

@@ -79,13 +79,13 @@ Indexed indexed_axes(const Builder& build, const Value* x, const std::vector<Val
   return indexed;
 }
 
-/// Several index tensors are one, `position`, into the indexed axes flattened. Where these stand
-/// next to each other, that axis takes their place; otherwise it comes first.
+/// Several index tensors as one, `position`, into the indexed axes flattened. If these stand next
+/// to each other, that axis takes their place; otherwise it comes first.
 struct Flattened {
   Value* data;      // permuted by `order`, the indexed axes merged
-  Value* position;  // of the indices' common shape
-  int64_t axis;     // of the merged axes
-  Shape unmerged;   // of the data before merging
+  Value* position;  // in the common shape of the indices
+  int64_t axis;     // the axis that the indexed ones are merged into
+  Shape unmerged;   // the shape of the data before merging
   std::vector<int> order;
 };
 
@@ -122,8 +122,9 @@ Flattened flattened(const Builder& build, Value* x, const std::vector<Value*>& i
           std::move(order)};
 }
 
-/// x with the element `index`, a tensor of one, of an axis replaced by `part`, of length 1 there: a
-/// choice by comparison, which stays among the elementwise ops around it, as a scatter does not.
+/// x with the element `index` (a tensor of one element) of an axis replaced by `part`, whose length
+/// there is 1. It is a choice by comparison, which stays among the elementwise ops around it; a
+/// scatter does not.
 Value* with_element(const Builder& build, Value* x, int64_t axis, Value* index, Value* part) {
   const Dim length = x->shape()[static_cast<size_t>(axis)];
   constexpr int64_t kMostPlaces = 1 << 28;
@@ -138,8 +139,8 @@ Value* with_element(const Builder& build, Value* x, int64_t axis, Value* index, 
   return build.add(Op::where, {hit, part, x});
 }
 
-/// x with the elements under a mask replaced by one value; null where it is no mask or no one
-/// value.
+/// x with the elements under a mask replaced by one value; null if there is no mask, or more than
+/// one value.
 Value* put_under_mask(const Builder& build, Value* x, const std::vector<Value*>& given,
                       Value* values, bool accumulate) {
   if (given.size() != 1 || given[0] == nullptr || given[0]->dtype() != DType::boolean)

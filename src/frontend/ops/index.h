@@ -7,28 +7,28 @@
 
 namespace layline::ops {
 
-/// The parts of x that a tensor of indices names along an axis, which the axes of the indices
-/// replace.
+/// The parts of x that a tensor of indices names along an axis. The axes of the indices replace
+/// that axis.
 Value* gather(const Builder& build, Value* x, Value* indices, int64_t axis);
 /// Element [i, j] is x[index[i, j], j] along axis 0. Tensors without axes have one of length 1.
 Value* gather_elements(const Builder& build, Value* x, Value* index, int64_t axis);
-/// Likewise, where the index broadcasts against x beside the axis.
+/// Like gather_elements, but the index broadcasts against x beside the axis.
 Value* take_along_axis(const Builder& build, Value* x, Value* index, int64_t axis);
-/// From the flattened tensor.
+/// The elements that the index names in the flattened tensor.
 Value* take(const Builder& build, Value* x, Value* index);
 
-/// x[i, :, j]: an index for each axis, null for all of it. Indices broadcast, count from the end
-/// where negative, and may be constant masks. Where the indexed axes stand next to each other, the
-/// axes of the indices take their place, and otherwise come first.
+/// x[i, :, j]: an index for each axis, null for all of it. Indices broadcast, count from the end if
+/// negative, and may be constant masks. If the indexed axes stand next to each other, the axes of
+/// the indices take their place; otherwise they come first.
 Value* index(const Builder& build, Value* x, const std::vector<Value*>& indices);
 /// x with x[i, :, j] replaced by values, which broadcast, or with the values added.
 Value* index_put(const Builder& build, Value* x, const std::vector<Value*>& indices, Value* values,
                  bool accumulate);
-/// x with the elements that a list of indices names, of one axis, replaced by those of `source`.
+/// x with the elements of one axis that a list of indices names replaced by those of `source`.
 Value* index_copy(const Builder& build, Value* x, int64_t axis, Value* index, Value* source);
 
 /// x with elements `start`, `start + step` ... before `end` of an axis replaced by `source`, which
-/// broadcasts. Places count from the end where negative, and are kept inside.
+/// broadcasts. Negative places count from the end, and all are kept inside.
 Value* slice_scatter(const Builder& build, Value* x, Value* source, int64_t axis, int64_t start,
                      int64_t end, int64_t step);
 /// x with element `index` of an axis replaced by `source`, which lacks the axis.

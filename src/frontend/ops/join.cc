@@ -16,7 +16,7 @@ Shape with_rank(Shape shape, size_t rank) {
   return shape;
 }
 
-/// `size` elements, of which the first is `back` places before the end of a dynamic axis. Where the
+/// `size` elements, the first of them `back` places before the end of a dynamic axis. Where the
 /// axis ends is known when the model runs: there stands the largest of its own numbers.
 Value* slice_from_end(const Builder& build, Value* x, int64_t axis, int64_t back, int64_t size,
                       int64_t step) {

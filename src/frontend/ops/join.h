@@ -8,27 +8,27 @@
 
 namespace layline::ops {
 
-// Together. There is a tensor at least.
+// Putting together. There is at least one tensor.
 
-/// Along a new axis.
+/// Stacks tensors along a new axis.
 Value* stack(const Builder& build, std::vector<Value*> parts, int64_t axis);
-/// Along `axis`, or the last if there are fewer: tensors get `rank` axes at least, new ones in
-/// front.
+/// Joins tensors along `axis`, or along the last if there are fewer. Tensors get at least `rank`
+/// axes, new ones in front.
 Value* stack_along(const Builder& build, std::vector<Value*> parts, int64_t axis, size_t rank);
-/// Vectors are columns.
+/// Joins columns side by side; a vector is one column.
 Value* stack_columns(const Builder& build, std::vector<Value*> parts);
-/// Along the third axis: a vector is a row of single elements.
+/// Joins along the third axis; a vector is a row of single elements.
 Value* stack_depth(const Builder& build, std::vector<Value*> parts);
 /// All combinations of the elements of vectors, one a row.
 Value* cartesian_product(const Builder& build, const std::vector<Value*>& vectors);
 /// Matrices along a diagonal of zeros; vectors are rows.
 Value* block_diagonal(const Builder& build, const std::vector<Value*>& blocks);
-/// Each vector along an axis of its own, repeated along the others; `columns_first` exchanges the
-/// first two axes.
+/// One grid for each vector, which lies along an axis of its own and is repeated along the others.
+/// `columns_first` exchanges the first two axes.
 std::vector<Value*> meshgrid(const Builder& build, const std::vector<Value*>& vectors,
                              bool columns_first);
 
-// Apart. Places count from the end where negative.
+// Taking apart. Negative places count from the end.
 
 /// Elements `start`, `start + step` ... before `end` of an axis; all places are kept inside.
 struct Slice {
@@ -44,16 +44,17 @@ Value* narrow(const Builder& build, Value* x, int64_t axis, int64_t start, const
 std::vector<Value*> cut(const Builder& build, Value* x, int64_t axis, const Ints& sizes);
 /// Pieces of one size, the last perhaps shorter.
 std::vector<Value*> split(const Builder& build, Value* x, int64_t axis, int64_t size);
-/// So many pieces; the first may have one element more than the others.
+/// So many pieces; the first ones may have one element more than the others.
 std::vector<Value*> split_evenly(const Builder& build, Value* x, int64_t axis, int64_t pieces);
 /// Pieces that begin at these places, and one before them.
 std::vector<Value*> split_at(const Builder& build, Value* x, int64_t axis, const Ints& places);
 /// Every element, without the axis.
 std::vector<Value*> unbind(const Builder& build, Value* x, int64_t axis);
 
-// Moved along axes.
+// Moving along axes.
 
-/// Elements that leave at one end come in at the other. Without axes, of the flattened tensor.
+/// Rolls elements: those that leave at one end come in at the other. Without axes, rolls the
+/// flattened tensor.
 Value* roll(const Builder& build, Value* x, Ints axes, const Ints& shifts);
 /// Differences of neighbours, n times over.
 Value* diff(const Builder& build, Value* x, int64_t axis, int64_t n);

@@ -34,7 +34,7 @@ Value* applied(const Builder& build, Value* y, const Affine& affine, const Shape
   return y;
 }
 
-/// Channels are axis 1; parameters are broadcast over the axes behind it.
+/// The shape of parameters for each channel, axis 1; they are broadcast over the axes behind it.
 Shape per_channel(const Value* x) {
   Shape shape(x->shape().size() - 1, Dim(1));
   shape[0] = x->shape()[1];

@@ -5,7 +5,7 @@
 
 namespace layline::ops {
 
-/// `low` and `high` have one entry for each axis; a negative entry crops.
+/// Pads x. `low` and `high` have one entry for each axis; a negative entry crops.
 Value* pad(const Builder& build, Value* x, PadAttrs attrs);
 
 }  // namespace layline::ops

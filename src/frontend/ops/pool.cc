@@ -50,7 +50,7 @@ PoolAttrs attributes(const Builder& build, const PoolWindow& window) {
   return attrs;
 }
 
-/// Enough padding behind for a last, partial window, which must start inside the input or the
+/// Adds enough padding behind for a last, partial window, which must start inside the input or the
 /// padding before it.
 void extend_behind(const Builder& build, const Value* x, PoolAttrs& attrs) {
   for (size_t i = 0; i < attrs.kernel.size(); ++i) {
@@ -101,8 +101,8 @@ std::optional<int64_t> common_stride(const std::vector<Stretch>& windows) {
   return stride;
 }
 
-/// One axis at a time: a mean of means over windows of equal height is the mean over the window,
-/// and so is a maximum of maxima.
+/// Pools one axis: a mean of means over windows of equal height is the mean over the window, and so
+/// is a maximum of maxima.
 Value* adaptive_axis(const Builder& build, Op op, Value* x, size_t axis, size_t spatial,
                      int64_t out) {
   const auto a = static_cast<int64_t>(axis) + 1;
@@ -122,7 +122,7 @@ Value* adaptive_axis(const Builder& build, Op op, Value* x, size_t axis, size_t 
   return build.concat(std::move(parts), a);
 }
 
-/// As one pool, if all axes have equally long, evenly spaced windows.
+/// The window of one pool, if all axes have equally long, evenly spaced windows.
 std::optional<PoolAttrs> common_window(const Builder& build, const Value* x, const Ints& sizes) {
   PoolAttrs attrs;
   attrs.dilation = Ints(sizes.size(), 1);

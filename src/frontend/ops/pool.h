@@ -10,20 +10,21 @@ namespace layline::ops {
 /// A window and how it moves, with one entry for each spatial axis.
 struct PoolWindow {
   Ints kernel, stride, dilation;
-  Ints low, high;     // padding, of which a maximum sees nothing
+  Ints low, high;     // padding, which a maximum ignores
   bool ceil = false;  // a last window may reach beyond the padding behind
 };
 
 Value* max_pool(const Builder& build, Value* x, const PoolWindow& window);
 
 struct Divisor {
-  bool count_padding = true;     // but not what `ceil` adds behind it
-  std::optional<int64_t> fixed;  // not 0; in place of the number of elements
+  bool count_padding = true;     // without what `ceil` adds behind it
+  std::optional<int64_t> fixed;  // a divisor, not 0, in place of the number of elements
 };
 Value* avg_pool(const Builder& build, Value* x, const PoolWindow& window, const Divisor& divisor);
 
-/// `op` is max_pool or avg_pool. Each spatial axis is divided into as many windows as `sizes` says,
-/// of nearly equal length: window i covers [floor(i * in / out), ceil((i + 1) * in / out)).
+/// Pools by `op`, max_pool or avg_pool. Each spatial axis is divided into as many windows as
+/// `sizes` says, of nearly equal length: window i covers [floor(i * in / out), ceil((i + 1) * in /
+/// out)).
 Value* adaptive_pool(const Builder& build, Op op, Value* x, const Ints& sizes);
 
 }  // namespace layline::ops

@@ -9,9 +9,9 @@ namespace layline::ops {
 
 /// x W^T + b. x and the weight may be vectors; the bias may be null, or a single number.
 Value* linear(const Builder& build, Value* x, Value* weight, Value* bias);
-/// Of batches of matrices. Vectors are matrices with one row (a) or one column (b).
+/// The product of batches of matrices. Vectors are matrices with one row (a) or one column (b).
 Value* matmul(const Builder& build, Value* a, Value* b);
-/// One after the other; the first and the last may be vectors.
+/// The product of all factors, in order; the first and the last may be vectors.
 Value* product_of_all(const Builder& build, const std::vector<Value*>& factors);
 
 /// alpha * product + beta * addend, or the two the other way round.
@@ -23,23 +23,23 @@ Value* add_product(const Builder& build, Value* product, Value* addend, Scales s
 /// The sum of the products of all batches.
 Value* sum_of_products(const Builder& build, Value* a, Value* b);
 
-/// a_i b_j, of vectors.
+/// The outer product a_i b_j of two vectors.
 Value* outer(const Builder& build, Value* a, Value* b);
-/// Contracts axis left[i] of one tensor with axis right[i] of another, counted from the end where
-/// negative; the free axes stay in order.
+/// Contracts axis left[i] of one tensor with axis right[i] of another. Negative axes count from the
+/// end; the free axes stay in order.
 Value* tensordot(const Builder& build, Value* a, Value* b, const Ints& left, const Ints& right);
 /// The Kronecker product: a_i b_j on two new axes, merged.
 Value* kron(const Builder& build, Value* a, Value* b);
-/// Along an axis of length 3.
+/// The cross product along an axis of length 3.
 Value* cross_product(const Builder& build, Value* a, Value* b, int64_t axis);
 /// y_o = a W_o b + bias_o; the bias may be null.
 Value* bilinear(const Builder& build, Value* a, Value* b, Value* weight, Value* bias);
 
-/// Along an axis, which is dropped; each norm is at least eps.
+/// The cosine similarity along an axis, which is dropped; each norm is at least eps.
 Value* cosine_similarity(const Builder& build, Value* a, Value* b, int64_t axis, double eps);
 /// The p-norm of a - b along the last axis; eps is added to every difference.
 Value* distance(const Builder& build, Value* a, Value* b, double p, double eps, bool keep);
-/// Between every row of one and every row of the other.
+/// The distances between every row of one and every row of the other.
 Value* distances(const Builder& build, Value* a, Value* b, double p);
 
 }  // namespace layline::ops

@@ -23,7 +23,7 @@ Value* parameter_root(Value* value) {
   return value;
 }
 
-/// A scale or zero point in the shape in which it repeats along x: as chosen from x, one for each
+/// A scale or zero point in the shape in which it repeats along x: chosen from x, one for each
 /// block of a table with these dims, or one for all.
 Value* spread(const Builder& build, Value* parameter, const Value* x, const Shape& table) {
   parameter = parameter_root(parameter);

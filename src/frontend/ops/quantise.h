@@ -19,7 +19,7 @@ struct Integers {
   int64_t min, max;
 };
 
-/// The elements of a constant; `what` it is, for the message where it is none.
+/// The elements of a constant. `what` names it in the message if it is none.
 Tensor known(const Builder& build, const Value* value, std::string_view what);
 
 /// A table of scales and zero points with these dims, which divide those of the tensor.
@@ -32,12 +32,12 @@ std::vector<int64_t> dims_per_block(const Builder& build, const Value* x, const 
 /// Dims of a table: one entry for each group of so many elements along the last axis.
 std::vector<int64_t> dims_per_group(const Builder& build, const Value* x, int64_t group);
 
-/// To plain integers.
+/// Quantises x to plain integers.
 Value* quantise(const Builder& build, Value* x, Quantisation quantisation);
-/// From plain integers to f32.
+/// Dequantises plain integers to f32.
 Value* dequantise(const Builder& build, Value* x, Quantisation quantisation);
 
-/// Scales and zero points that are computed at run time: as chosen from x, one for each block of a
+/// Scales and zero points that are computed at run time: chosen from x, one for each block of a
 /// table with the dims `blocks`, or one for all.
 struct Parameters {
   Value* scale;

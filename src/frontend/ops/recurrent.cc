@@ -84,7 +84,7 @@ RecurrentState rnn_relu_step(const Builder& build, Value* from_input, const Recu
   return {build.clamp(sum, 0, std::numeric_limits<double>::infinity()), nullptr};
 }
 
-/// In the order of Recurrence.
+/// The kinds, in the order of Recurrence.
 constexpr Kind kKinds[] = {
     {true, false, lstm_step},
     {false, true, gru_step},

@@ -8,11 +8,11 @@
 
 namespace layline::ops {
 
-/// Gates stand one after the other in weights and biases: input, forget, cell, output of an LSTM;
-/// reset, update, new of a GRU, whose reset gate multiplies the hidden part with its bias.
+/// Gates stand one after the other in weights and biases. An LSTM's are input, forget, cell,
+/// output. A GRU's are reset, update, new; its reset gate multiplies the hidden part with its bias.
 enum class Recurrence : uint8_t { lstm, gru, rnn_tanh, rnn_relu };
 
-/// What is handed on from step to step. Only an LSTM has a cell.
+/// The state that is handed on from step to step. Only an LSTM has a cell.
 struct RecurrentState {
   Value* hidden = nullptr;
   Value* cell = nullptr;
@@ -22,25 +22,25 @@ struct RecurrentState {
 struct RecurrentWeights {
   Value* input = nullptr;
   Value* hidden = nullptr;
-  Value* input_bias = nullptr;   // null without biases
+  Value* input_bias = nullptr;   // null if there are no biases
   Value* hidden_bias = nullptr;  // likewise
-  Value* projection = nullptr;   // of the hidden state of an LSTM; usually null
+  Value* projection = nullptr;   // projects an LSTM's hidden state; usually null
 };
 
 struct RecurrentLayers {
   Recurrence kind;
-  /// For each layer, those of the direction forwards, then backwards if there are two.
+  /// For each layer, the weights forwards, then those backwards if there are two directions.
   std::vector<RecurrentWeights> weights;
   int64_t directions = 1;
   int64_t time_axis = 0;  // 0 or 1; the other is the batch
 };
 
 struct RecurrentResults {
-  Value* output;         // of the last layer, all steps, both directions side by side
+  Value* output;         // the last layer's, all steps, both directions side by side
   RecurrentState state;  // the last one: [layers * directions, batch, hidden]
 };
 
-/// x has three axes; `initial` is [layers * directions, batch, hidden].
+/// Runs all layers. x has three axes; `initial` is [layers * directions, batch, hidden].
 RecurrentResults recurrent(const Builder& build, const RecurrentLayers& layers, Value* x,
                            const RecurrentState& initial);
 
@@ -49,7 +49,7 @@ RecurrentResults recurrent(const Builder& build, const RecurrentLayers& layers, 
 void check_sequence(const Builder& build, const Value* x, const RecurrentState& initial,
                     int64_t rows, int64_t time_axis);
 
-/// One step: x is [batch, features], the state [batch, hidden].
+/// Runs one step. x is [batch, features], the state [batch, hidden].
 RecurrentState recurrent_step(const Builder& build, Recurrence kind, Value* x,
                               const RecurrentState& before, const RecurrentWeights& weights);
 

@@ -31,7 +31,7 @@ Moments kept_moments(const Builder& build, Spread spread, Value* x, const Ints& 
   return {mean, spread == Spread::deviation ? build.add(Op::sqrt, {variance}) : variance};
 }
 
-/// The sum of what is not NaN, and how many those are.
+/// The sum of the elements that are not NaN, and their number.
 struct SumOfNumbers {
   Value* sum;
   Value* count;
@@ -125,7 +125,7 @@ Value* cumsum(const Builder& build, Value* x, int64_t axis) {
   return x->shape().empty() ? x : build.add(Op::cumsum, {x}, AxisAttrs{axis});
 }
 
-/// In steps of 1, 2, 4 ...: each multiplies what is that far behind, or 1.
+/// Multiplies in steps of 1, 2, 4 ...: each element by the one so far before it, or by 1.
 Value* cumprod(const Builder& build, Value* x, int64_t axis) {
   if (x->shape().empty()) return x;
   const Dim length = x->shape()[static_cast<size_t>(axis)];

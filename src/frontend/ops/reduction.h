@@ -14,7 +14,7 @@ struct Reduced {
 /// A core reduction.
 Value* reduce(const Builder& build, Op op, Value* x, const Reduced& reduced);
 
-/// `op` is argmax or argmin.
+/// The place of an extremum along an axis; `op` is argmax or argmin.
 Value* place_of_extremum(const Builder& build, Op op, Value* x, int64_t axis, bool keep);
 
 /// The variance, or its root.
@@ -37,13 +37,13 @@ Value* euclidean_norm(const Builder& build, Value* x, const Reduced& reduced);
 Value* vector_norm(const Builder& build, Value* x, const Reduced& reduced, double p);
 /// log(sum(exp(x))), without overflow.
 Value* logsumexp(const Builder& build, Value* x, const Reduced& reduced);
-/// The sum, or the mean, of what is not NaN.
+/// The sum, or the mean, of the elements that are not NaN.
 Value* sum_of_numbers(const Builder& build, Value* x, const Reduced& reduced);
 Value* mean_of_numbers(const Builder& build, Value* x, const Reduced& reduced);
-/// An i64.
+/// The number of elements that are not 0, an i64.
 Value* count_nonzero(const Builder& build, Value* x, const Reduced& reduced);
 
-/// Each element with all before it. A tensor without axes is given as it is.
+/// Combines each element with all before it. A tensor without axes is returned unchanged.
 Value* cumsum(const Builder& build, Value* x, int64_t axis);
 Value* cumprod(const Builder& build, Value* x, int64_t axis);
 

@@ -65,7 +65,7 @@ Value* nearest_along(const Builder& build, Value* x, const Resized& axis, double
   return build.add(Op::gather, {x, build.constant(indices)}, AxisAttrs{axis.axis});
 }
 
-/// [out, in] weights applied along an axis.
+/// Applies [out, in] weights along an axis.
 Value* weighted(const Builder& build, Value* x, const Resized& axis, const Tensor& weights) {
   const int last = static_cast<int>(x->shape().size()) - 1;
   std::vector<int> order(x->shape().size());
@@ -76,7 +76,7 @@ Value* weighted(const Builder& build, Value* x, const Resized& axis, const Tenso
   return build.permute(y, order);
 }
 
-/// Linear between the two neighbours of a place.
+/// Weights that are linear between the two neighbours of a place.
 Tensor linear_weights(DType dtype, const Resized& axis, bool align_corners) {
   Tensor weights({dtype, {axis.out, axis.in}});
   for (int64_t i = 0; i < axis.out; ++i) {
@@ -102,7 +102,7 @@ double cubic_filter(double x) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-/// A filter that widens with the step, so that no element of the source is passed over.
+/// Weights of a filter that widens with the step, so that no element of the source is passed over.
 Tensor filter_weights(DType dtype, const Resized& axis, Filter shape) {
   const auto filter = shape == Filter::cubic ? cubic_filter : triangle_filter;
   const double radius = shape == Filter::cubic ? 2 : 1;

@@ -6,16 +6,17 @@
 
 namespace layline::ops {
 
-/// Element i is element floor((i + offset) * step) of the source.
+/// Takes the nearest element: element i is element floor((i + offset) * step) of the source.
 Value* resample_nearest(const Builder& build, Value* x, const ResizedTo& to, double offset);
-/// Linear between neighbours.
+/// Interpolates linearly between neighbours.
 Value* resample_linear(const Builder& build, Value* x, const ResizedTo& to);
 
 enum class Filter : uint8_t { triangle, cubic };
-/// With a filter that widens with the step, so that no element of the source is passed over.
+/// Resizes with a filter that widens with the step, so that no element of the source is passed
+/// over.
 Value* resample_filtered(const Builder& build, Value* x, const ResizedTo& to, Filter filter);
 
-/// Refuses to resize an axis where the [out, in] matrix of weights would be too large, or empty.
+/// Refuses to resize an axis if the [out, in] matrix of weights would be too large, or empty.
 void check_resampled(const Builder& build, int64_t in, int64_t out);
 
 }  // namespace layline::ops

@@ -8,19 +8,19 @@
 
 namespace layline::ops {
 
-/// What each spatial axis becomes. Where a scale is given, the place in the source of an element is
-/// computed from it, and from the sizes otherwise.
+/// What each spatial axis becomes. An element's place in the source is computed from the scale if
+/// one is given, and otherwise from the sizes.
 struct ResizedTo {
   Shape sizes;
-  std::vector<std::optional<double>> scales;  // as many as sizes; those above 0 count
+  std::vector<std::optional<double>> scales;  // as many as sizes; only those above 0 count
   /// The first and the last elements stay where they are.
   bool align_corners = false;
 };
 
-/// Nearest, or linear between neighbours, along one or two spatial axes. Element i of the nearest
-/// is element floor(i * step) of the source.
+/// Resizes one or two spatial axes, to the nearest element or linearly between neighbours. The
+/// nearest of element i is element floor(i * step) of the source.
 Value* resize(const Builder& build, Value* x, ResizeMode mode, const ResizedTo& to);
-/// Cubic convolution of neighbours along two spatial axes.
+/// Resizes two spatial axes by cubic convolution of neighbours.
 Value* resize_cubic(const Builder& build, Value* x, const ResizedTo& to);
 
 }  // namespace layline::ops

@@ -5,15 +5,16 @@
 
 namespace layline::ops {
 
-/// x with x[index[i, j], j] replaced by updates[i, j], along axis 0; with the op scatter_add they
-/// are added up. Updates may be longer than the index. Tensors without axes have one of length 1.
+/// x with x[index[i, j], j] replaced by updates[i, j], along axis 0. If the op is scatter_add, the
+/// updates are added instead. Updates may be longer than the index. Tensors without axes have one
+/// of length 1.
 Value* scatter(const Builder& build, Op op, Value* x, Value* index, Value* updates, int64_t axis);
 
-/// x with the parts of an axis that a list of indices names added to.
+/// x with `source` added to the parts of an axis that a list of indices names.
 Value* index_add(const Builder& build, Value* x, int64_t axis, Value* index, Value* source);
-/// Likewise, with one number written to them.
+/// x with one number written to the parts of an axis that a list of indices names.
 Value* index_fill(const Builder& build, Value* x, int64_t axis, Value* index, Value* number);
-/// 1 where the class is the place along a new last axis, an i64.
+/// An i64 tensor with a new last axis of places: 1 where the place is the class, 0 elsewhere.
 Value* one_hot(const Builder& build, Value* classes, int64_t count);
 
 /// A list of indices along an axis, for every element of `shape`.

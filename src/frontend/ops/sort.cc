@@ -12,7 +12,7 @@ int64_t length_of(const Builder& build, const Value* x, int64_t axis) {
   return length.value();
 }
 
-/// Places of the elements of a tensor with an axis at least.
+/// The places of the elements, of a tensor with at least one axis.
 Value* places(const Builder& build, Value* x, SortOrder order) {
   if (x->dtype() == DType::boolean || (x->dtype() == DType::u8 && !order.greatest_first))
     x = build.convert(x, DType::i32);
@@ -26,7 +26,7 @@ Sorted part(const Builder& build, Value* x, SortOrder order, int64_t start, int6
   return {build.add(Op::gather_elements, {x, at}, AxisAttrs{order.axis}), at};
 }
 
-/// As many elements along the axis as x has axes for.
+/// The result without its axis, if x has none.
 Sorted shaped(const Builder& build, const Sorted& sorted, const Value* x) {
   if (!x->shape().empty()) return sorted;
   Value* values = without_axes(build, sorted.values, {0});

@@ -1,11 +1,11 @@
-// Elements by their order along an axis.
+// Sorts elements along an axis.
 #pragma once
 
 #include "ir/builder.h"
 
 namespace layline::ops {
 
-/// Elements in order, and their places along the axis. Equal elements come in any order.
+/// Elements in order, and their places along the axis. Equal elements may come in any order.
 struct Sorted {
   Value* values;
   Value* places;
@@ -17,13 +17,13 @@ struct SortOrder {
 };
 
 Sorted sorted(const Builder& build, Value* x, SortOrder order);
-/// The places only.
+/// Only the places.
 Value* argsort(const Builder& build, Value* x, SortOrder order);
-/// The first k.
+/// The first k elements in order.
 Sorted topk(const Builder& build, Value* x, SortOrder order, int64_t k);
-/// The k-th least, counted from 1; with `keep` its axis stays, with length 1.
+/// The k-th least element, counted from 1. With `keep` its axis stays, with length 1.
 Sorted kth_value(const Builder& build, Value* x, int64_t axis, int64_t k, bool keep);
-/// The lower of the two in the middle.
+/// The element in the middle; the lower one if there are two.
 Sorted median(const Builder& build, Value* x, int64_t axis, bool keep);
 
 }  // namespace layline::ops

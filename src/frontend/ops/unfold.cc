@@ -1,5 +1,5 @@
-// Without overlap these are relayouts; otherwise every element of a window, or every window, is a
-// slice.
+// Windows and patches without overlap are relayouts. Otherwise every element of a window, or every
+// window, is a slice.
 #include "frontend/ops/unfold.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace layline::ops {
 namespace {
 
-/// What is too long to be written out as slices.
+/// More slices than these are not written out.
 constexpr int64_t kMostSlices = 1 << 12;
 
 /// One axis [length] as two, [count, size]: window i begins at i * step.
@@ -99,7 +99,8 @@ Value* taps(const Builder& build, Value* x, const Patches& p, const Ints& count)
   return build.concat(std::move(parts), 2);
 }
 
-/// [N, C, kernel..., patches...] without overlap or gaps, and zeros where there is no patch.
+/// Puts [N, C, kernel..., patches...] without overlap or gaps into an image, with zeros where there
+/// is no patch.
 Value* tiled(const Builder& build, Value* x, const Patches& p, const Ints& count,
              const Ints& image) {
   static constexpr std::array<int, 6> kPatchFirst = {0, 1, 4, 2, 5, 3};

@@ -45,7 +45,8 @@ class PayloadTable {
 
 class Pt2Archive {
  public:
-  /// UserError if the file is not a little-endian .pt2 with at least one exported program.
+  /// Opens the archive. Throws UserError if the file is not a little-endian .pt2 with at least one
+  /// exported program.
   explicit Pt2Archive(std::shared_ptr<const MappedFile> file);
 
   /// Methods, usually just "model", in the order of the archive.

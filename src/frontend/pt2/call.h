@@ -32,10 +32,10 @@ class Call : public Builder {
   // Arguments. A missing one gives the default; one of the wrong kind is a UserError.
   bool has(std::string_view argument) const;
   Value* tensor(std::string_view argument) const;
-  /// Null when absent or None.
+  /// The tensor; null if absent or None.
   Value* optional_tensor(std::string_view argument) const;
   std::vector<Value*> tensors(std::string_view argument) const;
-  /// Null for the entries that are None.
+  /// The tensors of a list; null for the entries that are None.
   std::vector<Value*> optional_tensors(std::string_view argument) const;
   /// Whether the model records row-major strides for the tensor.
   bool is_contiguous(std::string_view argument) const;
@@ -57,7 +57,7 @@ class Call : public Builder {
   std::optional<Scalar> scalar(std::string_view argument) const;
   /// An axis argument counted from 0, checked against `rank`.
   int64_t axis(std::string_view argument, int64_t otherwise, int64_t rank) const;
-  /// The axis given as `dim`, the first if absent, of a tensor that must have axes.
+  /// The axis of x given as `dim`, or the first if absent; x must have axes.
   int64_t axis_of(const Value* x) const;
   /// A list of axes counted from 0, sorted; all of them when absent or empty.
   Ints axes(std::string_view argument, int64_t rank) const;
@@ -87,7 +87,7 @@ class Call : public Builder {
   const Argument* find(std::string_view argument) const;
   const Argument& require(std::string_view argument) const;
   [[noreturn]] void wrong_kind(std::string_view argument, std::string_view expected) const;
-  /// The name, of a tensor that there is.
+  /// The name, checked to be that of a tensor that exists.
   std::string_view defined(std::string_view name) const;
   Value* read(std::string_view name) const;
   int64_t literal(std::string_view argument, const SymIntArg& item) const;

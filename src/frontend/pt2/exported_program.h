@@ -213,9 +213,9 @@ enum class InputKind {
 
 struct InputSpec {
   InputKind kind = InputKind::kUserInput;
-  std::string_view name;   ///< of the graph input; empty for a user input that is a literal
+  std::string_view name;   ///< the graph input's; empty for a user input that is a literal
   Argument arg;            ///< for kConstantInput the constant: none, int, float, bool or string
-  std::string_view fqn;    ///< of the parameter, buffer, constant or custom object
+  std::string_view fqn;    ///< the parameter's, buffer's, constant's or custom object's
   bool persistent = true;  ///< buffers: a non-persistent one is among the constants
 };
 
@@ -232,7 +232,7 @@ enum class OutputKind {
 
 struct OutputSpec {
   OutputKind kind = OutputKind::kUserOutput;
-  std::string_view name;  ///< of the value; empty for a user output that is a literal
+  std::string_view name;  ///< the value's; empty for a user output that is a literal
   Argument arg;
   std::string_view target;  ///< what is mutated: a buffer or parameter fqn, or a user input's name
 };
@@ -254,9 +254,10 @@ struct ExportedProgram {
   std::shared_ptr<const void> strings;  ///< owns what the string_views point to
 };
 
-/// `file` stands for the JSON in messages, which give the path of the offending value:
-/// `model.json: graph_module.graph.nodes[12].inputs[0].arg: ...`. Throws nothing but UserError.
-/// `readable_after` bytes of the same mapping follow the JSON; with 32 or more it is read in place.
+/// Reads a program. `file` stands for the JSON in messages, which give the path of the offending
+/// value: `model.json: graph_module.graph.nodes[12].inputs[0].arg: ...`. Throws nothing but
+/// UserError. `readable_after` bytes of the same mapping follow the JSON; with 32 or more it is
+/// read in place.
 ExportedProgram parse_exported_program(std::span<const std::byte> json, std::string_view file,
                                        size_t readable_after = 0);
 

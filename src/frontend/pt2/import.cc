@@ -41,7 +41,7 @@ bool is_guard(std::string_view target) {
   return std::ranges::find(kGuards, target) != std::end(kGuards);
 }
 
-/// A number that is read from a tensor when the model runs.
+/// Whether the op reads a number from a tensor when the model runs.
 bool reads_data(std::string_view target) {
   return target == "aten.item.default" || target == "aten._local_scalar_dense.default";
 }
@@ -131,8 +131,8 @@ class Importer {
     return names;
   }
 
-  /// Nodes of ATen that write to nothing are passed over where nothing reads what they give, such
-  /// as the random numbers of a layer drop that is off.
+  /// Whether a node of ATen writes to nothing and nothing reads its results, such as the random
+  /// numbers of a layer drop that is off. It is passed over.
   static bool is_dead(const Node& node, const std::unordered_set<std::string_view>& read) {
     const std::string_view target = short_target(node.target);
     bool dead = target.starts_with("aten.") && !functional_form(target);
@@ -354,7 +354,7 @@ class Importer {
     return steps;
   }
 
-  /// Every error names the node; those of the arithmetic on sizes do not by themselves.
+  /// Imports the node. Every error names it; those of the arithmetic on sizes do not by themselves.
   static void import_with(const OpRule& rule, Call& call) {
     try {
       rule.import(call);
@@ -460,8 +460,8 @@ class Importer {
                       order.empty() ? value : builder.to_channels_last(value), order);
   }
 
-  /// What the model changes holds its new value after a run: where the signature says what that is,
-  /// as in a decomposed program, and where nodes have written in place.
+  /// Writes the new values of what the model changes. The signature says which they are, as in a
+  /// decomposed program, or nodes have written in place.
   void write_changed() {
     for (const OutputSpec* spec : listed_changes_) {
       std::string_view name = spec->target;

@@ -31,7 +31,7 @@ struct Block {
   std::span<const NamedArgument> operands;
 };
 
-/// Autocast changes nothing where it is off, or on for another device.
+/// Whether autocast changes anything: not if it is off, or on for another device.
 bool casts(const Node& node) {
   const auto* device = node.inputs.empty() ? nullptr : node.inputs[0].arg.as<std::string_view>();
   const auto* enabled = node.inputs.size() < 3 ? nullptr : node.inputs[2].arg.as<bool>();
@@ -42,7 +42,7 @@ bool both_tensors_or_neither(const Argument& a, const Argument& b) {
   return (a.as<TensorArg>() != nullptr) == (b.as<TensorArg>() != nullptr);
 }
 
-/// Without a body if the node is not a block to splice.
+/// The block of a node; without a body if the node is not a block to splice.
 Block block_of(const Node& node) {
   if (node.target != kNoGrad && node.target != kAutocast) return {};
   if (node.target == kAutocast && casts(node)) return {};

@@ -7,7 +7,8 @@
 
 namespace layline::pt2 {
 
-/// Leaves other nested graphs, and blocks that do not have the expected form, as they are.
+/// Splices such blocks. Leaves other nested graphs, and blocks that do not have the expected form,
+/// unchanged.
 ExportedProgram inline_blocks(ExportedProgram program);
 
 }  // namespace layline::pt2

@@ -17,15 +17,16 @@ namespace layline::pt2 {
 /// A parsed document. Its strings outlive it for whoever holds strings().
 class JsonDocument {
  public:
-  /// UserError if the text is not JSON or nests deeper than 1024 levels, which also bounds every
-  /// recursion over the document. `file` stands for it in messages and must outlive the cursors.
-  /// simdjson reads a little past the end: `readable_after` says how many bytes of the same mapping
-  /// follow, and if they are too few the text is copied.
+  /// Parses the text. Throws UserError if it is not JSON or nests deeper than 1024 levels, which
+  /// also bounds every recursion over the document. `file` stands for it in messages and must
+  /// outlive the cursors. simdjson reads a little past the end: `readable_after` says how many
+  /// bytes of the same mapping follow, and if they are too few the text is copied.
   JsonDocument(std::span<const std::byte> text, std::string_view file, size_t readable_after = 0);
 
   simdjson::dom::element root() const { return document_.root(); }
   std::string_view file() const { return file_; }
-  /// Call once all strings have been read: root() is of no use afterwards.
+  /// The owner of the strings. Call it once all strings have been read: root() is of no use
+  /// afterwards.
   std::shared_ptr<const void> release_strings();
 
  private:
@@ -33,13 +34,13 @@ class JsonDocument {
   simdjson::dom::document document_;
 };
 
-/// Children point to their parents, so a child cannot be taken of a temporary.
+/// A value and its place. Children point to their parents, so no child can be taken of a temporary.
 class JsonCursor {
  public:
   explicit JsonCursor(const JsonDocument& document)
       : value_(document.root()), file_(document.file()) {}
 
-  /// UserError `FILE: PATH: WHAT`.
+  /// Throws UserError `FILE: PATH: WHAT`.
   [[noreturn]] void fail(std::string_view what) const;
 
   /// A required member of an object.

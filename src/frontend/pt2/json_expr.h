@@ -24,7 +24,8 @@ struct Expr {
   bool operator==(const Expr&) const = default;
 };
 
-/// UserError naming the text and the offending position, or if it nests deeper than 100 calls.
+/// Reads an expression. Throws UserError, naming the text and the offending position, also if it
+/// nests deeper than 100 calls.
 Expr parse_expr(std::string_view text);
 
 /// A short readable form for messages: `Mul(2, s27)`.

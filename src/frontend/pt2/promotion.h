@@ -26,7 +26,7 @@ Value* as(const Call& call, const Operand& operand, DType to);
 
 /// The tensor or number given as `argument`, in the dtype that the model records for the result.
 Value* as_recorded(const Call& call, std::string_view argument);
-/// The tensor given as `self`, likewise: sqrt of integers computes in floats.
+/// The tensor given as `self`, in that dtype: sqrt of integers computes in floats.
 Value* self_as_recorded(const Call& call);
 
 }  // namespace layline::pt2

@@ -24,7 +24,7 @@ class SchemaReader {
   std::shared_ptr<const Expr> expr(const JsonCursor& text);
   Node node(const JsonCursor& json);
 
-  /// Most symbolic sizes of a model are the same few expressions.
+  /// The expressions read so far: most symbolic sizes of a model are the same few.
   std::unordered_map<std::string_view, std::shared_ptr<const Expr>> exprs_;
 };
 

@@ -5,7 +5,8 @@
 namespace layline::pt2 {
 namespace {
 
-/// Expressions that torch writes for quotients of sizes, of which some round and some are exact.
+/// Whether it is one of the expressions that torch writes for quotients of sizes; some round, some
+/// are exact.
 bool is_quotient(const Expr& expr) {
   return expr.args.size() == 2 &&
          (expr.head.ends_with("FloorDiv") || expr.head.ends_with("CleanDiv") ||

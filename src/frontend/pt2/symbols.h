@@ -19,7 +19,7 @@ class Symbols {
   /// A product of integers and symbols is that monomial; any other expression becomes a symbol of
   /// its own, the same one wherever an equal expression occurs.
   Dim dim(const SymInt& size);
-  /// The same where the result may be negative, such as an offset from the end.
+  /// The size as a sum, which may be negative, such as an offset from the end.
   Sum sum(const SymInt& size);
   SymbolTable& table() { return table_; }
 

@@ -20,7 +20,7 @@ struct ViewOp {
   Attributes attributes;
 };
 
-/// A view in torch that the importer had to copy, such as overlapping windows: it does not see
+/// A view in torch that the importer had to copy, such as overlapping windows. It does not see
 /// later writes, so reading it after one is refused.
 struct Copied {};
 
@@ -29,16 +29,16 @@ using ViewStep = std::variant<ViewOp, Copied>;
 
 class TensorEnv {
  public:
-  /// `name` is a tensor of its own.
+  /// Defines `name` as a tensor of its own.
   void define(std::string_view name, Value* value);
-  /// `name` views `base` through `steps`; `value` is its present value.
+  /// Defines `name` as a view of `base` through `steps`; `value` is its present value.
   void define_view(std::string_view name, std::string_view base, std::vector<ViewStep> steps,
                    Value* value);
   bool contains(std::string_view name) const { return bindings_.contains(name); }
   /// The present value of `name`.
   Value* read(std::string_view name, const Builder& builder);
-  /// All aliases of `name` see `value` from now on. UserError where the write cannot be undone
-  /// through the views. Writing what is there already is no write.
+  /// Makes all aliases of `name` see `value` from now on. Throws UserError if the write cannot be
+  /// undone through the views. Writing the present value is no write.
   void write(std::string_view name, Value* value, const Builder& builder);
 
  private:

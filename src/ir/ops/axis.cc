@@ -15,7 +15,7 @@ namespace layline::rules {
 
 namespace {
 
-/// Reduced axes stay, with one element.
+/// The type of a reduction: reduced axes stay, with one element.
 TensorType reduced(const TensorType& x, const Ints& axes, DType dtype) {
   expect_axes(axes, x);
   Shape shape = x.shape;
@@ -23,7 +23,7 @@ TensorType reduced(const TensorType& x, const Ints& axes, DType dtype) {
   return result_type(dtype, std::move(shape));
 }
 
-/// The least or greatest of nothing does not exist.
+/// Refuses to reduce no elements: there is no least or greatest of them.
 void expect_elements(const TensorType& x, const Ints& axes) {
   for (const int64_t axis : axes)
     if (x.shape[static_cast<size_t>(axis)].is_zero())
@@ -226,7 +226,7 @@ Tensor evaluate_argmin(Tensors operands, const Attributes& attributes, const Ten
   return first_best(operands[0], attributes, result, [](auto a, auto b) { return a < b; });
 }
 
-/// Of equal elements the first comes first; NaN counts as the greatest number.
+/// Equal elements stay in their order; NaN counts as the greatest number.
 Tensor evaluate_argsort(Tensors operands, const Attributes& attributes, const TensorType& result) {
   const Lanes lanes(operands[0].dims(), std::get<AxisAttrs>(attributes).axis);
   Tensor out(result);

@@ -37,7 +37,7 @@ Tensor bounded_map2(Tensors operands, const Attributes& attributes, const Tensor
 
 double power(double base, double exponent) { return std::pow(base, exponent); }
 
-/// By squaring; a negative exponent leaves something only of 1 and -1.
+/// The power, by squaring. With a negative exponent only powers of 1 and -1 are not 0.
 int64_t power(int64_t base, int64_t exponent) {
   if (exponent < 0) {
     if (base == 1) return 1;
@@ -72,7 +72,7 @@ int64_t floor_quotient(int64_t a, int64_t b) {
 
 int64_t floor_remainder(int64_t a, int64_t b) { return minus(a, times(floor_quotient(a, b), b)); }
 
-/// Shifts beyond the width leave nothing, or the sign. Bits that the type does not have are lost
+/// A shift by the width or more leaves 0, or the sign. Bits that the type does not have are lost
 /// when the result is stored.
 int64_t shifted_left(int64_t a, int64_t count) {
   if (count < 0 || count >= 64) return 0;

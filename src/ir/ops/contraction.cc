@@ -25,7 +25,8 @@ Ints kernel_of(const Shape& weight) {
   return kernel;
 }
 
-/// What conv and conv_transpose demand alike of x, weight and bias; returns the kernel's sizes.
+/// Checks what conv and conv_transpose both demand of x, weight and bias; returns the kernel's
+/// sizes.
 Ints expect_convolution(Types operands, int64_t groups) {
   const TensorType& x = operands[0];
   const TensorType& weight = operands[1];
@@ -276,7 +277,7 @@ Tensor evaluate_conv(Tensors operands, const Attributes& attributes, const Tenso
                   [](const Sliding& axis, int64_t o, int64_t k) { return axis.source(o, k); });
 }
 
-/// Input i adds to output i * stride + k * dilation - low; seen from the output, that i.
+/// Input i adds to output i * stride + k * dilation - low. The source of an output is that i.
 Tensor evaluate_conv_transpose(Tensors operands, const Attributes& attributes,
                                const TensorType& result) {
   return convolve(operands, std::get<ConvTransposeAttrs>(attributes), result,

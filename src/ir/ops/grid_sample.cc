@@ -8,7 +8,7 @@
 namespace layline::rules {
 namespace {
 
-/// Back and forth between `low` and `high`.
+/// The coordinate, reflected back and forth between `low` and `high`.
 double reflected(double x, double low, double high) {
   if (low == high) return 0;
   const double span = high - low;

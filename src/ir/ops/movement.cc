@@ -129,7 +129,8 @@ TensorType infer_gather(Types operands, const Attributes& attributes, SymbolTabl
 
 namespace {
 
-/// Single elements along an axis: indices as the data outside the axis, or shorter.
+/// Checks indices of single elements along an axis: other axes are as long as the data's, or
+/// shorter.
 void expect_element_indices(const TensorType& data, const TensorType& indices, int64_t axis) {
   expect_axis(axis, data);
   if (!is_integer(indices.dtype))
@@ -357,7 +358,7 @@ Tensor evaluate_gather_elements(Tensors operands, const Attributes& attributes,
   return out;
 }
 
-/// Of several updates of one element the last counts.
+/// If several updates are for one element, the last one counts.
 Tensor evaluate_scatter_elements(Tensors operands, const Attributes& attributes,
                                  const TensorType& result) {
   Tensor out = operands[0];

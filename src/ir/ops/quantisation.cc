@@ -1,4 +1,4 @@
-// Between real numbers and the integers that stand for them.
+// Conversions between real numbers and the integers that stand for them.
 #include <array>
 #include <cmath>
 #include <limits>

@@ -19,7 +19,7 @@ Tensor map(Tensors operands, const TensorType& result, F f) {
   return out;
 }
 
-/// For ops that take floats only, or that leave integers as they are.
+/// f(x) for each element, in ops that take floats only, or that leave integers as they are.
 template <typename F>
 Tensor map_floats(Tensors operands, const TensorType& result, F f) {
   if (!is_float(result.dtype)) return operands[0];
@@ -138,7 +138,7 @@ Tensor evaluate_ceil(Tensors operands, const Attributes&, const TensorType& resu
   return map_floats(operands, result, [](double x) { return std::ceil(x); });
 }
 
-/// Halves go to the even neighbour.
+/// Rounds halves to the even neighbour.
 Tensor evaluate_round(Tensors operands, const Attributes&, const TensorType& result) {
   return map_floats(operands, result, [](double x) { return std::nearbyint(x); });
 }

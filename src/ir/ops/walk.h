@@ -31,7 +31,7 @@ void walk(const Ints& dims, const std::array<Ints, n>& strides, Visit visit) {
       for (int64_t i = 0; i < dims[axis]; ++i, step()) self(self, axis + 1, offsets);
       return;
     }
-    // Without a call, and without going to memory, for each element.
+    // This loop makes no call and touches no memory for an element.
     const int64_t first = position;
     position += dims[axis];
     for (int64_t i = 0; i < dims[axis]; ++i, step()) visit(first + i, offsets);
@@ -87,7 +87,7 @@ void with_element_type(DType dtype, Move move) {
   }
 }
 
-/// min and max as torch has them: what is NaN stays NaN.
+/// min and max as in torch: NaN stays NaN.
 template <typename T>
 T smaller(T a, T b) {
   return a != a || a < b ? a : b;
@@ -111,7 +111,7 @@ int64_t times(int64_t a, int64_t b);
 /// Stores a number as Tensor::set or set_int does.
 inline void store(Tensor& x, int64_t i, double value) { x.set(i, value); }
 inline void store(Tensor& x, int64_t i, int64_t value) { x.set_int(i, value); }
-/// All elements at once, which is faster.
+/// Stores all elements at once, which is faster.
 void store(Tensor& x, const std::vector<double>& values);
 void store(Tensor& x, const std::vector<int64_t>& values);
 

@@ -139,7 +139,7 @@ Tensor pool(const Tensor& input, const PoolAttrs& attrs, const TensorType& resul
   return out;
 }
 
-/// Where one output index of a resized axis reads: `weight` of `second`, the rest of `first`.
+/// Where one output index of a resized axis reads: `second` with `weight`, `first` with the rest.
 struct Tap {
   int64_t first, second;
   double weight;
@@ -194,7 +194,7 @@ Tensor evaluate_max_pool(Tensors operands, const Attributes& attributes, const T
               [](double value, int64_t) { return value; });
 }
 
-/// The divisor is the number of elements inside the input, or with count_padding the kernel's.
+/// Divides by the number of elements inside the input, or with count_padding by the kernel's size.
 Tensor evaluate_avg_pool(Tensors operands, const Attributes& attributes, const TensorType& result) {
   const PoolAttrs& attrs = std::get<PoolAttrs>(attributes);
   int64_t taps_in_all = 1;

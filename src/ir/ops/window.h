@@ -8,7 +8,7 @@
 
 namespace layline::rules {
 
-/// How a window slides along one axis. The defaults are those of an axis that is not there.
+/// How a window slides along one axis. The defaults suit an axis that is not there.
 struct Sliding {
   int64_t in = 1;
   int64_t kernel = 1;
@@ -38,8 +38,8 @@ void expect_sliding(size_t spatial, const Ints& kernel, const Ints& stride, cons
 Dim window_count(const Dim& in, int64_t kernel, int64_t stride, int64_t dilation, int64_t low,
                  int64_t high, SymbolTable& symbols);
 
-/// Three spatial axes, of which the first are units where x has fewer; what a rule that has
-/// checked its operands computes with.
+/// The windows along three spatial axes; the first ones are units if x has fewer. The caller has
+/// checked its operands.
 template <typename Attrs>
 std::array<Sliding, 3> sliding(const Tensor& x, const Ints& kernel, const Attrs& attrs,
                                const TensorType& result) {

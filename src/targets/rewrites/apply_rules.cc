@@ -13,7 +13,7 @@
 namespace layline::rewrites {
 namespace {
 
-/// Few kernels have a fused clamp.
+/// Takes a fused clamp out of the op: few kernels have one.
 Value* unfuse_clamp(const Builder& build, const Node& node) {
   Attributes attributes = node.attributes();
   Bounds bounds;
@@ -28,8 +28,8 @@ Value* unfuse_clamp(const Builder& build, const Node& node) {
   return build.clamp(y, bounds.min, bounds.max);
 }
 
-/// What the target refuses is computed here, even where constant folding finds the result too
-/// large: tables of relative positions, spread out.
+/// Computes a node of constants that the target refuses, even if constant folding finds the result
+/// too large: tables of relative positions, spread out.
 Value* computed(const Builder& build, const Node& node) {
   if (node.is(Op::relayout) || node.is(Op::expand) || node.operand_count() == 0) return nullptr;
   constexpr size_t kMostBytes = size_t{64} << 20;
@@ -43,8 +43,8 @@ Value* computed(const Builder& build, const Node& node) {
   return build.constant(evaluate_node(node, operands));
 }
 
-/// Ops on integers to which the rules for real numbers apply: those that move data, and windows
-/// along one axis, which views make two.
+/// Whether the rules for real numbers apply to the op on integers: those that move data, and
+/// windows along one axis, which views make two.
 bool moves_integers(const Node& node) {
   const bool slides = node.is(Op::conv) || node.is(Op::conv_transpose) || node.is(Op::max_pool);
   return info(node.op()).op_class == OpClass::movement ||

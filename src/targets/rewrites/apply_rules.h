@@ -18,9 +18,9 @@ struct Rule {
   bool on_integers = false;
 };
 
-/// Rewrites every node that `refusal` has a reason against and that a rule applies to: the table's,
-/// or one for all ops (constants are computed, axes merged where there are more than `most_axes`,
-/// fused clamps taken out). Returns whether anything changed.
+/// Rewrites every node that `refusal` has a reason against and that a rule applies to. The rules
+/// are the table's and those for all ops: constants are computed, axes are merged if there are more
+/// than `most_axes`, fused clamps are taken out. Returns whether anything changed.
 bool apply_rules(Graph& graph, std::string (*refusal)(const Node& node),
                  std::span<const Rule> rules, size_t most_axes);
 

@@ -36,7 +36,7 @@ Value* log_softmax(const Builder& build, const Node& node) {
   return build.add(Op::sub, {x, build.add(Op::log, {sum})});
 }
 
-/// Written out; the sums of half floats in single precision, which squares may need.
+/// Written out. Half floats are summed in single precision, which squares may need.
 Value* normalize(const Builder& build, const Node& node) {
   const auto& attrs = node.attrs<NormalizeAttrs>();
   const DType dtype = node.result()->dtype();

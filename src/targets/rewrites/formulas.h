@@ -1,4 +1,4 @@
-// Functions written out in simpler ones. Each rule gives the value to use instead of the node's
+// Rewrites functions as simpler ones. Each rule gives the value to use instead of the node's
 // result, or null if it does not apply.
 #pragma once
 

@@ -131,8 +131,8 @@ Value* legal_roll(const Builder& build, const Node& node) {
   return x;
 }
 
-/// From p elements to q, in lowest terms: each repeated q times, a broadcast over a new axis, and
-/// of that every p-th.
+/// Resizes p elements to q, in lowest terms. Each is repeated q times by a broadcast over a new
+/// axis, and every p-th of the result is taken.
 Value* legal_resize(const Builder& build, const Node& node) {
   constexpr int64_t kMostRepeats = 16;
   const auto& attrs = node.attrs<ResizeAttrs>();

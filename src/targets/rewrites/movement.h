@@ -1,5 +1,6 @@
-// Ops that copy elements in ways that few kernels have, as slices, concatenations and broadcasts.
-// Each rule gives the value to use instead of the node's result, or null if it does not apply.
+// Rewrites ops that copy elements in ways that few kernels have, as slices, concatenations and
+// broadcasts. Each rule gives the value to use instead of the node's result, or null if it does not
+// apply.
 #pragma once
 
 #include "ir/builder.h"

@@ -128,7 +128,7 @@ Value* dynamic_operand(const Builder& build, const Node& node) {
   ChooseAttrs attrs;
   attrs.axes.resize(x->shape().size() - static_cast<size_t>(outer));
   std::iota(attrs.axes.begin(), attrs.axes.end(), outer);
-  attrs.eps = std::numeric_limits<float>::min();  // of zeros alone any scale holds
+  attrs.eps = std::numeric_limits<float>::min();  // any scale holds zeros alone
   attrs.balanced = true;
   Value* scale = build.add(Op::choose_scale, {x}, attrs);
   Value* zero_point = build.add(Op::choose_zero_point, {x}, attrs);

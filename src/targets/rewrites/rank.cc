@@ -106,7 +106,8 @@ Value* pad(const Builder& build, const Node& node, size_t most_axes) {
   return build.view(y, node.result()->shape());
 }
 
-/// Concatenation and softmax know one axis, what is outside of it and what is inside.
+/// Merges the axes of a concatenation or softmax into three: its own, those outside and those
+/// inside.
 Value* along_one_axis(const Builder& build, const Node& node) {
   const auto axis = static_cast<size_t>(node.attrs<AxisAttrs>().axis);
   std::vector<Value*> views;
@@ -128,7 +129,7 @@ Value* linear(const Builder& build, const Node& node) {
   return build.view(y, node.result()->shape());
 }
 
-/// Batch axes that neither operand broadcasts are one.
+/// Merges the batch axes into one, if neither operand broadcasts along them.
 Value* matmul(const Builder& build, const Node& node) {
   std::vector<Value*> views;
   const Shape& result = node.result()->shape();
@@ -152,8 +153,8 @@ Permutation moved(Permutation order, size_t first, size_t middle, size_t last) {
   return order;
 }
 
-/// How many places of `order` are not followed by what follows them in `goal`: the factors that a
-/// transpose from one to the other has.
+/// How many places in `order` are followed by something else than in `goal`: the number of factors
+/// in a transpose from one to the other.
 size_t factors_between(const Permutation& order, const Permutation& goal) {
   Few<int> next(order.size(), -1);
   for (size_t i = 0; i + 1 < goal.size(); ++i) next[static_cast<size_t>(goal[i])] = goal[i + 1];

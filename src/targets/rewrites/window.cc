@@ -12,7 +12,7 @@ Shape with_unit_height(const Shape& shape) {  // [N, L, C] to [N, 1, L, C]
   return result;
 }
 
-/// One spatial axis is two, the first of length 1.
+/// Makes two spatial axes of one; the first has length 1.
 template <typename Attrs>
 Attrs two_axes(Attrs attrs) {
   attrs.stride.insert(attrs.stride.begin(), 1);
@@ -34,8 +34,8 @@ Value* one_spatial_axis(const Builder& build, const Node& node) {
   return build.view(y, node.result()->shape());
 }
 
-/// Three spatial axes [N, D, H, W, C]: the sum over the window's depth of convolutions in the
-/// plane, each over the images of one tap, [N D', H, W, C].
+/// Convolves [N, D, H, W, C] as the sum, over the window's depth, of convolutions in the plane,
+/// each over the images of one tap, [N D', H, W, C].
 Value* conv_by_depth(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
   const Value* weight = node.operand(1);
@@ -68,9 +68,9 @@ Value* conv_by_depth(const Builder& build, const Node& node) {
   return build.view(sum, result);
 }
 
-/// Three spatial axes [N, D, H, W, C]: in the plane of each of N D images, then along the depth of
-/// [N, D, H' W', C]. Both maxima and averages, which divide by the number of elements on each axis,
-/// are taken axis by axis.
+/// Pools [N, D, H, W, C] in the plane of each of N D images, then along the depth of [N, D, H' W',
+/// C]. Both maxima and averages can be taken axis by axis; averages divide by the number of
+/// elements on each axis.
 Value* pool_by_depth(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
   if (x->shape().size() != 5) return nullptr;

@@ -1,5 +1,5 @@
-// Convolutions and pools of one or three spatial axes as those of two. Each rule
-// gives the value to use instead of the node's result, or null if it does not apply.
+// Rewrites convolutions and pools of one or three spatial axes as those of two. Each rule gives the
+// value to use instead of the node's result, or null if it does not apply.
 #pragma once
 
 #include "ir/builder.h"

@@ -12,17 +12,17 @@ struct Accelerator {
   /// U55 and U65 have fewer operators than TOSA's integer profile, and limits on those they have;
   /// U85 has the whole profile.
   bool is_u85;
-  /// Whether a TRANSPOSE of the fewest axes takes the fewest cycles, as Vela counts them; elsewhere
-  /// those of the operand take fewer.
+  /// Whether a TRANSPOSE of the fewest axes takes the fewest cycles, as Vela counts them. Otherwise
+  /// one with the operand's own axes takes fewer.
   bool merges_axes;
-  /// Of a TRANSPOSE of long rows of bytes to columns, the length of the parts of rows that Vela's
-  /// cycles are the least for; 0 where whole rows are as good.
+  /// A TRANSPOSE of long rows of bytes to columns takes the fewest cycles, as Vela counts them, if
+  /// rows are cut into parts of this length; 0 if whole rows are as good.
   int64_t rows;
 };
 
-/// UserError with the list of all if there is none of this name.
+/// The accelerator of this name. Throws a UserError that lists all if there is none.
 const Accelerator& find_accelerator(const std::string& name);
-/// The same; null for no name, which is TOSA for any device.
+/// Like find_accelerator, but null for an empty name: TOSA for any device.
 const Accelerator* chosen_accelerator(const std::string& name);
 
 }  // namespace layline::tosa

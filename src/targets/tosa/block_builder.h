@@ -13,17 +13,17 @@
 
 namespace layline::tosa {
 
-/// The element type that stands for an IR dtype; nothing for one that TOSA has not. 64-bit integers
-/// are INT32: they are indices and counts, and constants are checked.
+/// The element type that stands for an IR dtype; nothing if TOSA has none. 64-bit integers are
+/// INT32: they are indices and counts, and constants are checked.
 std::optional<fb::DType> element_type(DType dtype);
 
-/// What crosses the boundary: numbers that are quantised there do as integers (quantised.h).
+/// The type that crosses the boundary: integers, if the numbers are quantised there (quantised.h).
 DType boundary_dtype(const GraphInput& input);
 const Value* boundary_value(const GraphOutput& output);
 
 class BlockBuilder {
  public:
-  /// For an NPU, or for any that runs TOSA.
+  /// Builds for an NPU, or without one for anything that runs TOSA.
   explicit BlockBuilder(const Graph& graph, const Accelerator* accelerator = nullptr);
 
   const Accelerator* accelerator() const { return accelerator_; }
@@ -32,17 +32,17 @@ class BlockBuilder {
   /// is defined when it is first read; a view of a tensor is one RESHAPE of it.
   std::string in(const Node& node, int operand);
   std::string in(const Node& node, int operand, const Shape& shape);
-  /// The same for a value that the node reads by way of others.
+  /// The tensor of a value that the node reads by way of others.
   std::string in(const Node& node, const Value* value, std::string_view role, const Shape& shape);
   /// A constant that the graph does not have, or has in another order.
   std::string constant(const Node& node, std::string_view role, const Constant& data);
-  /// One element of shape [1] or of as many unit axes as `rank` says.
+  /// A constant of one element, with `rank` axes of size 1.
   std::string scalar(DType dtype, double value, size_t rank = 1);
-  /// The number 0 of 48 bits, which the IR has no type for: of shape [1].
+  /// The constant 0 of 48 bits and shape [1]; the IR has no such type.
   std::string zero48();
   std::string shape(std::vector<int64_t> values);
 
-  /// The operator that `attribute` belongs to, as one of several that make up the node.
+  /// Adds the operator that `attribute` belongs to, as one of several that make up the node.
   template <typename Attribute>
   std::string step(const Node& node, Attribute attribute, std::vector<std::string> inputs,
                    DType dtype, const Shape& shape) {
@@ -53,7 +53,7 @@ class BlockBuilder {
                    fb::DType type, const Shape& shape) {
     return add(node, united(std::move(attribute)), std::move(inputs), type, shape, nullptr);
   }
-  /// The operator that gives the node's result, in its shape or in one of as many elements.
+  /// Adds the operator that gives the node's result, in its shape or in one of as many elements.
   template <typename Attribute>
   void result(const Node& node, Attribute attribute, std::vector<std::string> inputs) {
     result(node, std::move(attribute), std::move(inputs), node.result()->shape());
@@ -66,7 +66,7 @@ class BlockBuilder {
                *element_type(node.result()->dtype()), shape, node.result()),
            shape);
   }
-  /// The node's result is its operand, at most in another shape.
+  /// Makes the node's operand its result, at most in another shape.
   void forward(const Node& node);
 
   /// Adds the outputs; call it last. The names are those of the graph, made unique among tensors.
@@ -78,7 +78,7 @@ class BlockBuilder {
  private:
   struct Held {
     std::string tensor;
-    Shape shape;  // of the tensor; the value may be a view of it
+    Shape shape;  // the tensor's; the value may be a view of it
   };
 
   template <typename Attribute>
@@ -102,7 +102,7 @@ class BlockBuilder {
   Program program_;
   std::unordered_set<std::string> names_;
   std::unordered_map<std::string, int> name_counts_;
-  std::unordered_map<const Value*, std::string> output_names_;  // of values that leave as they are
+  std::unordered_map<const Value*, std::string> output_names_;  // only values that leave unchanged
   std::vector<std::string> outputs_;                            // one for each output of the graph
   std::unordered_map<const Value*, Held> values_;
   std::map<std::pair<std::string, Shape>, std::string> views_;

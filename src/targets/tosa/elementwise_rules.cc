@@ -14,8 +14,8 @@ namespace {
 constexpr int kMostShift = 31;
 
 }  // namespace
-/// A fused clamp is not lost: the product clamps. A reciprocal of 11 bits would be rounded once too
-/// often: halves are divided as floats.
+/// The product with a reciprocal. A fused clamp is not lost: the product clamps. Half floats are
+/// divided as floats: a reciprocal of 11 bits would be rounded once too often.
 Value* quotient(const Builder& build, const Node& node) {
   const DType dtype = node.result()->dtype();
   const DType wide = dtype == DType::f16 ? DType::f32 : dtype;
@@ -24,8 +24,9 @@ Value* quotient(const Builder& build, const Node& node) {
   return build.convert(build.add(Op::mul, {a, reciprocal}, node.attributes()), dtype);
 }
 
-/// The product with a rounded reciprocal can fall just under or over a whole number. The rest shows
-/// it: that of floor(a / b) has the sign of b, and that of the next number has not.
+/// The floor of a quotient. The product with a rounded reciprocal can fall just under or over a
+/// whole number. The remainder shows it: that of floor(a / b) has the sign of b, and that of the
+/// next number has not.
 Value* floored_quotient(const Builder& build, const Node& node) {
   if (!is_float(node.result()->dtype())) return nullptr;
   const Formula f(build, node);
@@ -66,8 +67,8 @@ std::optional<int64_t> whole_exponent(const Node& node) {
   return static_cast<int64_t>(*exponent);
 }
 
-/// POW has no negative bases; whole exponents take them. What stands in its place is a power too,
-/// which is refused again if it is the dtype that has none.
+/// POW takes no negative bases, whole exponents do. What replaces it is a power, too, and is
+/// refused again if it is the dtype that TOSA cannot raise.
 Value* power(const Builder& build, const Node& node) {
   const std::optional<int64_t> exponent = whole_exponent(node);
   Value* x = node.operand(0);
@@ -99,13 +100,13 @@ Value* log1p(const Builder& build, const Node& node) {
   return f.apply(Op::log, f.plus(node.operand(0), 1));
 }
 
-/// Unlike x / sqrt(x), right at 0 and at infinity.
+/// A formula that, unlike x / sqrt(x), is right at 0 and at infinity.
 Value* square_root(const Builder& build, const Node& node) {
   const Formula f(build, node);
   return f.apply(Op::reciprocal, f.apply(Op::rsqrt, node.operand(0)));
 }
 
-/// To the nearest whole number, of two to the even one.
+/// Rounds to the nearest whole number, and halves to the even one.
 Value* round(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
   if (!is_float(x->dtype())) return x;
@@ -157,7 +158,7 @@ Value* gelu_erf(const Builder& build, const Node& node) {
   return f.mul({f.times(x, 0.5), f.plus(erf, 1)});
 }
 
-/// The exponential of what is positive may overflow, and is not wanted.
+/// Takes no exponential of positive numbers: it is not wanted and may overflow.
 Value* elu(const Builder& build, const Node& node) {
   const Formula f(build, node);
   Value* x = node.operand(0);
@@ -187,8 +188,7 @@ Value* convert_by_integers(const Builder& build, const Node& node) {
   return nullptr;
 }
 
-/// TOSA shifts by 0 to 31 bits. Beyond them nothing is left of the number but, to the right, its
-/// sign.
+/// TOSA shifts by 0 to 31 bits. A shift by more leaves 0 or, to the right, the sign.
 Value* shift_in_range(const Builder& build, const Node& node) {
   const Formula f(build, node);
   Value* a = node.operand(0);
@@ -203,7 +203,7 @@ Value* shift_in_range(const Builder& build, const Node& node) {
   return f.choose({is_within, shifted, rest});
 }
 
-/// A constant, or a number that is clamped so.
+/// The count must be a constant from 0 to 31, or clamped to that range.
 bool is_shift_count(const Value* count) {
   if (stored_constant(count)) {
     const layline::Tensor counts = tensor_of(count);

@@ -1,13 +1,12 @@
-// Elementwise functions in terms of those that TOSA has. Each rule gives the value to use instead
-// of the node's result, or null if it does not apply.
+// Rewrites elementwise functions in terms of those that TOSA has. Each rule gives the value to use
+// instead of the node's result, or null if it does not apply.
 #pragma once
 
 #include "ir/builder.h"
 
 namespace layline::tosa {
 
-/// The whole number that is the exponent of a pow of floats; nothing if it is another one, or not
-/// known.
+/// The exponent of a pow of floats, if it is known and a whole number.
 std::optional<int64_t> whole_exponent(const Node& node);
 
 /// Whether a shift by this is by 0 to 31 bits.

@@ -54,7 +54,7 @@ void emit_not_equal(BlockBuilder& block, const Node& node) {
   block.result(node, fb::LogicalNotAttributeT{}, {equal});
 }
 
-/// INTDIV drops the fraction: one less where there is one and the signs differ.
+/// INTDIV drops the fraction. The floor is one less if there is one and the signs differ.
 void emit_integer_floor_div(BlockBuilder& block, const Node& node) {
   const DType dtype = node.result()->dtype();
   const Shape& shape = node.result()->shape();

@@ -15,9 +15,9 @@ std::string refuse_unless(bool fits, std::string_view otherwise) {
 
 bool is_wide(const Value* value) { return value->dtype() == DType::i16; }
 
-/// Sums and differences are taken in a scale below the larger of the operands', by as many bits as
-/// leave a sum of two of them in 32. Of 8 bits they are TFLite's: Vela then makes one operation of
-/// an addition and the three RESCALEs around it on U55 and U65.
+/// The scale in which sums and differences are taken. It is so many bits below the larger of the
+/// operands' scales that a sum of two still fits in 32. For 8 bits it is TFLite's: Vela then makes
+/// one operation of an addition and the three RESCALEs around it on U55 and U65.
 double common_scale(const Node& node) {
   const bool wide = is_wide(node.operand(0)) || is_wide(node.operand(1));
   return std::ldexp(std::max(scale(node.operand(0)), scale(node.operand(1))), wide ? -14 : -19);
@@ -51,13 +51,13 @@ double reduced_count(const Node& node) {
   return count;
 }
 
-/// Below 1 where sums of so many numbers would exceed 32 bits.
+/// The factor on each addend of a sum: below 1 if sums of so many numbers would exceed 32 bits.
 double addend_factor(const Node& node) {
   const double most = is_wide(node.operand(0)) ? 0x1p15 : 0x1p8;
   return std::ldexp(1, std::min(0, 30 - std::ilogb(most * reduced_count(node))));
 }
 
-/// Of sums, in the scale of the result; of means the count divides them.
+/// The factor from sums to the scale of the result. Means are also divided by the count.
 double reduction_scale(const Node& node) {
   return scale(node.operand(0)) / scale(node.result()) / addend_factor(node) /
          (node.is(Op::reduce_mean) ? reduced_count(node) : 1);

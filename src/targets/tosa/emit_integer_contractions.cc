@@ -48,7 +48,7 @@ double largest(const std::vector<double>& values) {
   return most;
 }
 
-/// What no sum of products with these weights exceeds.
+/// A bound that no sum of products with these weights exceeds.
 double largest_sum(const Node& node) {
   constexpr double kLargest = 0x1p15;
   if (node.is(Op::matmul))
@@ -104,7 +104,7 @@ Constant rounded_bias(const std::vector<double>& bias) {
   return list(DType::i32, values);
 }
 
-/// Sums of 48 bits in 32, and the bias, which is added there.
+/// Sums of 48 bits brought to 32, and the bias added there.
 std::string narrowed_with_bias(BlockBuilder& block, const Node& node, const std::string& sums,
                                const Shape& shape) {
   const int bits = surplus_bits(node);

@@ -11,7 +11,7 @@
 namespace layline::tosa {
 namespace {
 
-/// Sums over windows, and what they are to be multiplied with to be averages.
+/// Sums over windows, and the factor that makes averages of them.
 struct WindowSums {
   std::string tensor;
   double scale;
@@ -30,7 +30,7 @@ bool is_padded(const Node& node) {
          std::ranges::any_of(attrs.high, [](int64_t n) { return n > 0; });
 }
 
-/// How far windows are apart; where there is one only, 1 will do.
+/// The strides of windows; 1 will do if there is only one window.
 std::vector<int32_t> window_strides(const Node& node) {
   std::vector<int32_t> strides = ints(node.attrs<PoolAttrs>().stride);
   for (size_t i = 0; i < strides.size(); ++i)
@@ -80,7 +80,7 @@ struct Quotients {
 
 Quotients quotients_of(bool wide) { return wide ? Quotients{30, 15} : Quotients{22, 0}; }
 
-/// A depthwise convolution with ones.
+/// Sums by a depthwise convolution with ones.
 WindowSums window_sums(BlockBuilder& block, const Node& node) {
   const auto& attrs = node.attrs<PoolAttrs>();
   const Value* x = node.operand(0);

@@ -1,5 +1,5 @@
-// A quantised image in another size. The IR resizes real numbers; between a dequantize and a
-// quantize RESIZE does it on integers, and interpolates exactly: its sums are rounded once.
+// Resizes quantised images. The IR resizes real numbers; between a dequantize and a quantize RESIZE
+// does it on integers, and interpolates exactly: its sums are rounded once.
 #include "targets/tosa/integer_kernels.h"
 #include "targets/tosa/kernels.h"
 #include "targets/tosa/rescale.h"
@@ -25,7 +25,7 @@ double weights_unit(const Node& resize) {
   return unit;
 }
 
-/// What the resized integers are to be multiplied with to be those of the result.
+/// The factor from the resized integers to those of the result.
 double factor(const Node& quantize, const Value* image) {
   const double ratio = scale(image) / scale(quantize.result());
   return interpolates(resize_of(quantize)) ? ratio / weights_unit(resize_of(quantize)) : ratio;

@@ -52,7 +52,7 @@ std::string flat_positions(BlockBuilder& block, const Node& node) {
                     DType::i32, {1, count});
 }
 
-/// As the NPU likes it best, or with the axes of the operand.
+/// The transpose that is best for the NPU, or one with the axes of the operand.
 Relayout::Transpose transpose_of(const BlockBuilder& block, const Node& node) {
   const Relayout& moved = node.attrs<RelayoutAttrs>().relayout;
   if (block.accelerator())

@@ -1,5 +1,5 @@
-// Between real numbers and integers: functions of one quantised value as tables, and what is left
-// as arithmetic on floats.
+// Rounds real numbers to integers: functions of one quantised value as tables, and what is left as
+// arithmetic on floats.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view kOneScale = "numbers are quantised to i8 or i16, with one scale";
 
-/// As torch: the quotient rounded to even, the zero point added, clamped. CAST rounds to even.
+/// Quantises as torch does: the quotient is rounded to even, the zero point added, the sum clamped.
+/// CAST rounds to even.
 void emit_arithmetic(BlockBuilder& block, const Node& node) {
   const Quantisation& own = quantisation(node.result());
   const Shape& shape = node.result()->shape();
@@ -45,9 +46,9 @@ void emit_arithmetic(BlockBuilder& block, const Node& node) {
 /// and tables reach beyond.
 constexpr int kFractionBits = 13;
 
-/// A step of Newton's method to y = √(p/x), from what tables give for it: y - y/2·(x·y²/p - 1).
-/// What is left of their error is its square. An inverse root that is a unit off makes everything
-/// that is normalised with it wrong by as much as that is of it, which may be many units.
+/// A step of Newton's method towards y = √(p/x), from what tables give for it: y - y/2·(x·y²/p -
+/// 1). The error that is left is the square of theirs. An inverse root that is a unit off would
+/// make everything normalised with it wrong by the same fraction, which may be many units.
 std::string nearer_root(BlockBuilder& block, const Node& node, const std::string& x,
                         const std::string& y, double root_product) {
   const Shape& shape = node.result()->shape();
@@ -55,8 +56,8 @@ std::string nearer_root(BlockBuilder& block, const Node& node, const std::string
     return block.step(node, fb::MulAttributeT{}, {a, b, block.scalar(DType::i8, bits)}, DType::i32,
                       shape);
   };
-  constexpr int kSquareBits = 28;   // dropped of the square, which has up to 58
-  constexpr int kProductBits = 28;  // of the product, which is about the same for all operands
+  constexpr int kSquareBits = 28;   // dropped from the square, which has up to 58
+  constexpr int kProductBits = 28;  // kept of the product, which is about equal for all operands
   const double exact = std::ldexp(root_product, 2 * kFractionBits - kSquareBits);
   const int bits = std::max(0, std::ilogb(exact) - kProductBits);
   const double wanted = std::ldexp(exact, -bits);

@@ -22,7 +22,7 @@ std::vector<std::string> with_zero_points(BlockBuilder& block, const Node& node,
 
 }  // namespace
 
-/// A 1x1 convolution over the rows.
+/// Emits a 1x1 convolution over the rows.
 void emit_linear(BlockBuilder& block, const Node& node) {
   const Shape& x = node.operand(0)->shape();
   const Shape& weight = node.operand(1)->shape();

@@ -1,4 +1,4 @@
-// Arithmetic of rules, written as it reads.
+// Arithmetic in rules, written so that it reads like a formula.
 #pragma once
 
 #include <array>
@@ -7,8 +7,8 @@
 
 namespace layline::tosa {
 
-/// On the dtype of a node's first operand. Operands stand in braces, which keep their order (see
-/// Builder::add).
+/// Builds arithmetic in the dtype of a node's first operand. Operands stand in braces, which keep
+/// their order (see Builder::add).
 class Formula {
  public:
   Formula(const Builder& build, const Node& node)
@@ -25,7 +25,7 @@ class Formula {
     return arithmetic(comparison, operands);
   }
   Value* is(Op comparison, Value* a, double b) const { return is(comparison, {a, number(b)}); }
-  /// The condition, what is taken where it holds, and elsewhere.
+  /// Operands are the condition, the value where it holds, and the value elsewhere.
   Value* choose(std::array<Value*, 3> operands) const {
     return build_.add(Op::where, {operands.begin(), operands.end()});
   }

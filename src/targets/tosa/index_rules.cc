@@ -10,7 +10,7 @@
 namespace layline::tosa {
 namespace {
 
-/// Comparisons with every place are made in one tensor, which must stay of a size to keep.
+/// A limit on comparisons with every place: they are all in one tensor.
 constexpr int64_t kMostComparisons = int64_t{1} << 26;
 
 /// The axes in order, with one of them last; and how to undo it.
@@ -25,7 +25,7 @@ struct AxisLast {
   }
 };
 
-/// 0, 1, 2 ... along one axis of the shape, in which all others are 1.
+/// The numbers 0, 1, 2 ... along one axis of the shape, whose other axes are 1.
 Value* counting(const Builder& build, DType dtype, Shape shape) {
   Tensor numbers({dtype, std::move(shape)});
   for (int64_t i = 0; i < numbers.count(); ++i) numbers.set_int(i, i);
@@ -39,7 +39,7 @@ Value* sum(const Builder& build, Value* x, int64_t axis) {
 /// The indices of a scatter, compared with every place of the data along the axis.
 class Places {
  public:
-  /// Nothing where that is too much.
+  /// Nothing if there are too many comparisons.
   static std::optional<Places> of(const Builder& build, const Node& node) {
     const int64_t length =
         node.operand(0)->shape()[static_cast<size_t>(node.attrs<AxisAttrs>().axis)].value();
@@ -87,7 +87,7 @@ class Places {
   Dim length_, count_, rows_;
 };
 
-/// For places in pixels that a grid names: rows and columns of an image, for n times P points.
+/// The places in pixels that a grid names: rows and columns of an image, for n times P points.
 struct Points {
   Value* row;
   Value* column;
@@ -123,7 +123,8 @@ class GridSample {
     return f_.add({f_.mul({f_.sub({f_.number(1), part}), pair[0]}), f_.mul({part, pair[1]})});
   }
 
-  /// Of a coordinate from -1 to 1, along an axis of `size`, as torch computes it.
+  /// The place in pixels of a coordinate from -1 to 1, along an axis of `size`, as torch computes
+  /// it.
   Value* place(Value* coordinate, int64_t size) const {
     const auto n = static_cast<double>(size);
     Value* from_0 = f_.plus(coordinate, 1);
@@ -134,7 +135,7 @@ class GridSample {
     return attrs_.outside == OutsideMode::zeros ? x : build_.clamp(x, 0, n - 1);
   }
 
-  /// Back and forth between `low` and `high`.
+  /// The place, reflected back and forth between `low` and `high`.
   Value* reflected(Value* x, double low, double high) const {
     if (low == high) return f_.times(x, 0);
     const double span = high - low;
@@ -144,7 +145,7 @@ class GridSample {
     return f_.choose({f_.is(Op::less_equal, way, span), f_.plus(way, low), returning});
   }
 
-  /// For each point, the first pixel of its image among all.
+  /// The first pixel of each point's image, counted among all images.
   Tensor first_pixels() const {
     Tensor first({DType::i32, {Dim(points_), 1}});
     const int64_t pixels = shape_[1].value() * shape_[2].value();
@@ -162,7 +163,7 @@ class GridSample {
     return build_.convert(build_.clamp(x, 0, static_cast<double>(size - 1)), DType::i32);
   }
 
-  /// [points, channels]; 0 outside the image.
+  /// The pixels [points, channels]; 0 outside the image.
   Value* pixel(Points at) const {
     const int64_t height = shape_[1].value(), width = shape_[2].value();
     Value* rows = build_.add(
@@ -189,8 +190,8 @@ class GridSample {
 
 }  // namespace
 
-/// One number that is written to several places, some of them perhaps twice: the same in any order,
-/// but SCATTER leaves it open. Each place looks whether it is among the indices.
+/// Writes one number to several places, some of them perhaps twice. The result is the same in any
+/// order, but SCATTER leaves it open. Each place looks whether it is among the indices.
 Value* scatter_number(const Builder& build, const Node& node) {
   const std::optional<double> number = uniform_value(node.operand(2));
   const std::optional<Places> places = number ? Places::of(build, node) : std::nullopt;
@@ -212,8 +213,8 @@ Value* scatter_add(const Builder& build, const Node& node) {
   return build.add(Op::add, {node.operand(0), places->spread(sum(build, here, 2))});
 }
 
-/// How many come before each element: those that are larger, and of its equals those to the left.
-/// That is its place in the order. NaN is larger than any number.
+/// The place of each element in the order: how many come before it. Those are the larger ones, and
+/// its equals to the left. NaN is larger than any number.
 Value* argsort(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
   const int64_t axis = node.attrs<AxisAttrs>().axis;

@@ -48,8 +48,8 @@ std::string refuse_pow(const Node& node) {
   return refuse_ranks(node);
 }
 
-/// Of different numbers torch leaves it open, too, which of two that are written to one place
-/// counts.
+/// Refuses to write one number to many places, which may repeat: TOSA writes to each element once.
+/// If the numbers differ, torch also leaves open which of two writes to one place counts.
 std::string refuse_scatter(const Node& node) {
   return uniform_value(node.operand(2)) ? "TOSA writes to each element once" : "";
 }
@@ -107,7 +107,7 @@ Ints kernel_of(const Node& node) {
   return kernel;
 }
 
-/// Clamps that are fused are taken out, and then the windows looked at.
+/// Refuses fused clamps first, which are then taken out; after that the windows.
 template <typename Attrs, auto refuse_windows>
 std::string refuse_window(const Node& node) {
   return node.attrs<Attrs>().bounds.unbounded() ? refuse_windows(node) : "TOSA has no fused clamps";
@@ -129,7 +129,7 @@ Attribute propagating_nan() {
   return attribute;
 }
 
-/// One operator of the operands as they stand.
+/// Emits one operator on the operands as they stand.
 template <typename Attribute>
 void plain(BlockBuilder& block, const Node& node) {
   std::vector<std::string> operands;
@@ -137,7 +137,7 @@ void plain(BlockBuilder& block, const Node& node) {
   block.result(node, propagating_nan<Attribute>(), std::move(operands));
 }
 
-/// Of truth values, which are one bit each, another operator.
+/// Emits another operator for truth values, which are one bit each.
 template <typename Integers, typename Truths>
 void bits(BlockBuilder& block, const Node& node) {
   node.result()->dtype() == DType::boolean ? plain<Truths>(block, node)
@@ -155,7 +155,7 @@ void mul(BlockBuilder& block, const Node& node) {
                {block.in(node, 0), block.in(node, 1), block.scalar(DType::i8, 0)});
 }
 
-/// One axis at a time.
+/// Reduces one axis at a time.
 template <typename Attribute>
 void reduce(BlockBuilder& block, const Node& node) {
   const Ints& axes = node.attrs<AxesAttrs>().axes;

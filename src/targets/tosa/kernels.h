@@ -31,8 +31,7 @@ const Kernel* find_kernel(Op op);
 std::string refusal(const Node& node);
 std::string refusal(const Value* value);
 
-// Why windows are not as TOSA has them, matrices not either, and operands not of one rank, whatever
-// the dtype.
+// Why TOSA does not have such windows, matrices, or operands of different rank, whatever the dtype.
 std::string refuse_conv_windows(const Node& node);
 std::string refuse_transposed_windows(const Node& node);
 std::string refuse_pool_windows(const Node& node);
@@ -45,7 +44,7 @@ void emit_expand(BlockBuilder& block, const Node& node);
 void emit_slice(BlockBuilder& block, const Node& node);
 void emit_concat(BlockBuilder& block, const Node& node);
 void emit_pad(BlockBuilder& block, const Node& node);
-/// With another number for `value`: integers that stand for it.
+/// Emits a pad with another number for `value`: the integer that stands for it.
 void emit_pad_with(BlockBuilder& block, const Node& node, double value);
 void emit_flip(BlockBuilder& block, const Node& node);
 void emit_gather(BlockBuilder& block, const Node& node);
@@ -59,7 +58,7 @@ void emit_max_pool(BlockBuilder& block, const Node& node);
 void emit_avg_pool(BlockBuilder& block, const Node& node);
 void emit_resize(BlockBuilder& block, const Node& node);
 fb::ResizeAttributeT resize_attribute(const Node& node);
-/// Those of the node's RESIZE of an image, which may be of integers.
+/// The operands of the node's RESIZE of an image, which may be of integers.
 std::vector<std::string> resize_operands(BlockBuilder& block, const Node& node,
                                          const std::string& image);
 void emit_argmax(BlockBuilder& block, const Node& node);

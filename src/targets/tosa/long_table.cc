@@ -33,8 +33,9 @@ Points points(const Curve& curve, int shift) {
   return result;
 }
 
-/// Straight lines between points of a curve are all on one side of it. Lowering each point by half
-/// of what the lines beside it are too high in their middle halves the error.
+/// The entry at a point. Straight lines between points of a curve all lie on one side of it. Each
+/// line is most wrong in its middle; lowering each point by half of the error of the lines beside
+/// it halves that.
 double entry(const std::vector<double>& values, size_t i) {
   const auto excess = [&](size_t middle) {
     const double line = (values[middle - 1] + values[middle + 1]) / 2;
@@ -65,8 +66,8 @@ SingleTable single_table(const std::vector<double>& values, double factor) {
   return table;
 }
 
-/// How far the result is off, at the entries and between them: in bits, so that what happens beside
-/// a pole does not outweigh the rest.
+/// How far the result is off, at the entries and between them. It is in bits, so that what happens
+/// beside a pole does not outweigh the rest.
 double error(const SingleTable& table, const std::vector<double>& values, double least,
              double greatest) {
   double sum = 0;
@@ -80,8 +81,8 @@ double error(const SingleTable& table, const std::vector<double>& values, double
   return sum;
 }
 
-/// TABLE takes steps of 16 bits between its entries (TOSA 1.0, TABLE). Where one is larger, as of
-/// 1/x at 0, two tables have half of it each.
+/// TABLE takes steps of 16 bits between its entries (TOSA 1.0, TABLE). If one is larger, as for 1/x
+/// at 0, two tables have half of it each.
 std::vector<TableLevel> with_small_steps(int shift, const std::vector<int64_t>& entries,
                                          double factor) {
   const double scale = 1 / (factor * static_cast<double>(kTableStep));
@@ -97,9 +98,9 @@ std::vector<TableLevel> with_small_steps(int shift, const std::vector<int64_t>& 
   return {{shift, list(DType::i16, half), scale}, {shift, list(DType::i16, rest), scale}};
 }
 
-/// The finer the numbers of the table are, the less is lost in rounding them; the further they
-/// reach beyond what the result can be, the better the line that leaves it. The best of a few is
-/// taken.
+/// The best of a few tables. The finer the numbers of a table are, the less is lost in rounding
+/// them. The further they reach beyond the range of the result, the better is the line that leaves
+/// it.
 std::vector<TableLevel> one_table(const std::vector<double>& values, double least,
                                   double greatest) {
   // The largest entry within the result's range, and the largest that has such a neighbour.
@@ -120,7 +121,7 @@ std::vector<TableLevel> one_table(const std::vector<double>& values, double leas
   return with_small_steps(0, best.entries, best.factor);
 }
 
-/// Where a table is finer than another, it stands for the operands up to this one.
+/// The greatest operand that a table stands for, if it is finer than another.
 double reach(int shift) { return std::ldexp(32768, -shift); }
 
 /// A table for the operands beyond those that a finer one stands for.
@@ -133,8 +134,8 @@ struct Level {
   }
 };
 
-/// Within the range of the result, and where lines of this table leave it, as far beyond as they
-/// end: a line to the range's end would be wrong before it.
+/// The values clamped to the range of the result. Where lines of this table leave the range, it
+/// reaches as far as they end: a line that stops at the range's end would be wrong before it.
 std::vector<double> bounded(const Level& level, double least, double greatest) {
   const std::vector<double>& values = level.points.values;
   const auto within = [&](size_t i) { return least <= values[i] && values[i] <= greatest; };
@@ -151,7 +152,7 @@ std::vector<double> bounded(const Level& level, double least, double greatest) {
   return result;
 }
 
-/// By how much lines between the entries are off in their middle, at most.
+/// The most by which lines between the entries are off in their middle.
 double worst_line(const Level& level, double least, double greatest) {
   if (level.points.shift >= kExact) return 0;
   const std::vector<double> values = bounded(level, least, greatest);
@@ -170,8 +171,8 @@ double worst_line(const std::vector<Level>& levels, double least, double greates
   return worst;
 }
 
-/// What a level's table has to add at each entry: coarser than another, the difference to what that
-/// one gives at its end.
+/// What a level's table has to add at each entry. If there is a finer table, that is the difference
+/// to what the finer one gives at its end.
 std::vector<double> additions(const Level& level, const std::vector<double>& values, double below,
                               double above) {
   std::vector<double> result;
@@ -183,8 +184,8 @@ std::vector<double> additions(const Level& level, const std::vector<double>& val
   return result;
 }
 
-/// Levels from the coarsest to the finest. Each has entries as fine as 16 bits allow, and makes up
-/// for what is lost in rounding those of the finer.
+/// The tables of all levels, from the coarsest to the finest. Each has entries as fine as 16 bits
+/// allow, and makes up for what is lost in rounding those of the finer.
 std::vector<TableLevel> tables_of(const std::vector<Level>& levels, double least, double greatest) {
   std::vector<TableLevel> tables;
   double below = 0, above = 0;

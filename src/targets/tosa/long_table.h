@@ -12,12 +12,12 @@ namespace layline::tosa {
 
 constexpr int64_t kTableStep = 128;  // between entries, and what TABLE multiplies its result by
 
-/// A table for operands near 0: what is looked up is the operand times 2^shift, which saturates, so
-/// that beyond them the table adds the same number always.
+/// A table for operands near 0. It looks up the operand times 2^shift, saturated, so for operands
+/// beyond its reach it always adds the same number.
 struct TableLevel {
   int shift;
   Constant table;
-  /// What the result of TABLE is to be multiplied with to be in units of the function's result.
+  /// The factor from the result of TABLE to units of the function's result.
   double scale;
 };
 
@@ -25,9 +25,9 @@ struct TableLevel {
 using Curve = std::function<std::vector<double>(const std::vector<double>& operands)>;
 
 /// A function as the sum of tables, mostly of one. Where it curves so much that straight lines are
-/// off by more than a unit, as 1/x does and e^x, finer tables are for the operands there, and the
-/// coarser ones, which come first, have differences to what those end with. `curve` is in units of
-/// the result, whose integers less its zero point are `least` to `greatest`.
+/// off by more than a unit, as 1/x and e^x do, finer tables cover the operands there. The coarser
+/// tables come first, and hold differences to the values that the finer ones end with. `curve` is
+/// in units of the result, whose integers less its zero point are `least` to `greatest`.
 std::vector<TableLevel> long_tables(const Curve& curve, double least, double greatest);
 
 }  // namespace layline::tosa

@@ -80,7 +80,8 @@ const Node* past_views(const Value* value) {
   return value->def();
 }
 
-/// Of 1/√x, with nothing before or after the root.
+/// Lookup::root_product, if the function is 1/√x with nothing before or after the root; otherwise
+/// 0.
 double root_product(const Node& quantize, const Value* source) {
   const Node* root = past_views(quantize.operand(0));
   if (root == nullptr || !root->is(Op::rsqrt)) return 0;
@@ -111,7 +112,7 @@ Lookup long_lookup(const Node& quantize, const Value* source) {
           1, root_product(quantize, source)};
 }
 
-/// The number itself, seen in other shapes at most.
+/// Whether the function is the number itself, at most in other shapes.
 bool is_identity(const Value* value) {
   const Node* node = past_views(value);
   return node && node->is(Op::dequantize);

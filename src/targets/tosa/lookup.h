@@ -9,15 +9,15 @@
 
 namespace layline::tosa {
 
-/// A quantize of a function of one quantised value: TABLE has it for every integer of 8 bits, and
-/// of 16 bits as long_table.h says. Nothing is looked up where the function is the number itself,
-/// in another scale: RESCALE is exact.
+/// A quantize of a function of one quantised value. TABLE has the function for every integer of 8
+/// bits, and of 16 bits as long_table.h says. If the function is the number itself in another
+/// scale, nothing is looked up: RESCALE is exact.
 struct Lookup {
   const Value* source;
-  std::optional<Constant> table;   // of 8 bits
-  std::vector<TableLevel> levels;  // of 16 bits
-  double scale = 1;                // what the number is to be multiplied with
-  /// Of 1/√x the product of x and the result's square, which is the same for all x, in units of
+  std::optional<Constant> table;   // for 8 bits
+  std::vector<TableLevel> levels;  // for 16 bits
+  double scale = 1;                // the factor that RESCALE multiplies by
+  /// For 1/√x, the product of x and the result's square, which is the same for all x, in units of
   /// both; 0 for other functions.
   double root_product = 0;
 };

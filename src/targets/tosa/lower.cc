@@ -12,7 +12,7 @@
 namespace layline::tosa {
 namespace {
 
-/// What TOSA cannot express is refused here, all of it at once.
+/// Refuses what TOSA cannot express, all of it at once.
 void preflight(const Graph& graph) {
   std::vector<std::string> problems;
   for (const GraphInput& input : graph.inputs())
@@ -54,7 +54,7 @@ BoundaryTensor boundary(const Graph& graph, const std::string& name, const Value
   return tensor;
 }
 
-/// Once for each node, in the order of the program.
+/// The nodes that cannot run, each once, in the order of the program.
 std::vector<CannotRun> nodes_that_cannot_run(const Program& program,
                                              const std::vector<const Node*>& makers,
                                              const Accelerator& accelerator) {

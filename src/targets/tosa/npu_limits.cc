@@ -10,8 +10,8 @@
 namespace layline::tosa {
 namespace {
 
-constexpr int64_t kMostAxis = int64_t{1} << 16;      // of what the NPU counts along
-constexpr int64_t kMostWideAxis = int64_t{1} << 14;  // of 32-bit elements that are transposed
+constexpr int64_t kMostAxis = int64_t{1} << 16;      // the NPU counts no further along an axis
+constexpr int64_t kMostWideAxis = int64_t{1} << 14;  // in a transpose of 32-bit elements
 
 /// An operator with the tensors that it reads and writes; shapes that are no tensors are null.
 struct Use {
@@ -54,7 +54,7 @@ std::string many_channels(const Use& use) {
              : "";
 }
 
-/// [O, depth, height, width, I]
+/// Why the NPU cannot run a kernel [O, depth, height, width, I].
 std::string deep_kernel(const Use& use) {
   return use.shape(1)[1] != 1
              ? fmt::format("a kernel of depth {}, the only one is 1", use.shape(1)[1])
@@ -93,7 +93,7 @@ std::string wide_extremum(const Use& use) {
   return use.type() == fb::DType::INT32 ? "its extrema are of 8 or 16-bit integers" : "";
 }
 
-/// Along other than the last axis Vela transposes first.
+/// Vela transposes first unless the sum is along the last axis.
 std::string long_sum(const Use& use) {
   const auto& shape = use.shape();
   const auto axis = shape.begin() + use.op.attribute.AsReduceSumAttribute()->axis;
@@ -144,7 +144,8 @@ std::string large_transpose(const Use& use) {
              : fmt::format("a transpose of [{}]", fmt::join(use.shape(), ","));
 }
 
-/// Powers of two from 2 to 8. Vela 5.1.0 takes no interpolation from torch's centres of elements.
+/// The scales must be powers of two from 2 to 8. Vela 5.1.0 takes no interpolation from torch's
+/// centres of elements.
 std::string resize_scale(const Use& use) {
   if (use.op.attribute.AsResizeAttribute()->mode == fb::ResizeMode::BILINEAR)
     return "it does not interpolate when it resizes";

@@ -1,5 +1,5 @@
-// What Ethos-U cannot run of a TOSA program: the limits of its operators, on the types and the
-// layouts that they have in the program.
+// Which parts of a TOSA program Ethos-U cannot run: the limits of its operators, on the types and
+// the layouts that they have in the program.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct NpuProblem {
 
 std::vector<NpuProblem> npu_problems(const Program& program, const Accelerator& accelerator);
 
-/// Whether a TRANSPOSE of a tensor of these sizes, none of them 1, runs.
+/// Whether the NPU runs a TRANSPOSE of a tensor of these sizes, none of them 1.
 bool can_transpose(const std::vector<int64_t>& sizes, int element_bytes,
                    const Accelerator& accelerator);
 

@@ -53,9 +53,9 @@ bool strides_far(const Node& node, const Ints& stride) {
 
 int64_t blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
 
-/// A convolution whose strides are longer than the NPU's as one of stride 1. Columns: `stride` of
-/// them are channels of one, which is a view. Rows: those that a window reads are an image of their
-/// own, one for each row of results, which is a view where windows do not overlap.
+/// Turns a convolution whose strides are longer than the NPU's into one of stride 1. Columns:
+/// `stride` of them become channels of one, which is a view. Rows: those that a window reads become
+/// an image of their own, one for each row of results, which is a view if windows do not overlap.
 Value* conv_of_blocks(const Builder& build, const Node& node, const Accelerator&) {
   ConvAttrs attrs = node.attrs<ConvAttrs>();
   if (attrs.groups != 1 || attrs.stride.size() != 2 || !is_plain_weight(node.operand(1)))
@@ -104,9 +104,9 @@ Value* conv_of_blocks(const Builder& build, const Node& node, const Accelerator&
   return build.view(y, result);
 }
 
-/// A convolution in groups that has no more channels than the NPU reads and writes at once, as one
-/// without groups, whose weights are zero between groups: it takes fewer cycles than one for each
-/// group, and a shuffle of its channels is one of its weights.
+/// Turns a convolution in groups that has no more channels than the NPU reads and writes at once
+/// into one without groups, whose weights are zero between groups. It takes fewer cycles than one
+/// for each group, and a shuffle of its channels becomes one of its weights.
 Value* conv_of_all_groups(const Builder& build, const Node& node, const Accelerator&) {
   constexpr int64_t kChannelsAtOnce = 16;
   ConvAttrs attrs = node.attrs<ConvAttrs>();
@@ -140,7 +140,7 @@ int64_t shorter(int64_t stride) {
   return result;
 }
 
-/// More windows than are wanted, at a shorter stride, and of them every n-th.
+/// Computes more windows than are wanted, at a shorter stride, and takes every n-th of them.
 Value* depthwise_at_shorter_strides(const Builder& build, const Node& node,
                                     const Accelerator& accelerator) {
   ConvAttrs attrs = node.attrs<ConvAttrs>();
@@ -217,7 +217,7 @@ Value* flip_of_rows(const Builder& build, const Node& node, const Accelerator& a
   return build.view(build.add(Op::flip, {x}, AxesAttrs{{1}}), shape);
 }
 
-/// Runs of neighbours, by slices.
+/// Gathers runs of neighbours by slices.
 Value* gather_of_known(const Builder& build, const Node& node, const Accelerator& accelerator) {
   constexpr int64_t kMostIndices = 1024;
   if (accelerator.is_u85 || constant_of(node.operand(1)) == nullptr) return nullptr;
@@ -237,8 +237,8 @@ Value* gather_of_known(const Builder& build, const Node& node, const Accelerator
   return build.view(y, node.result()->shape());
 }
 
-/// A transpose that is too large as several of parts: halves of the outermost axis if that stays
-/// where it is, so that the parts are the result already, and of the longest one otherwise.
+/// Splits a transpose that is too large into parts. They are halves of the outermost axis if that
+/// stays where it is, so that the parts are already the result, and otherwise of the longest one.
 Value* transpose_of_parts(const Builder& build, const Node& node, const Accelerator& accelerator) {
   const Relayout& whole = node.attrs<RelayoutAttrs>().relayout;
   if (whole.is_view() || npu_transpose(whole, byte_size(node.result()->dtype()), accelerator))
@@ -264,7 +264,7 @@ struct NpuRule {
   std::string_view what;
 };
 
-/// Before `legalise` takes groups apart.
+/// Rules that run before `legalise` takes groups apart.
 constexpr NpuRule kEarlyRules[] = {
     {Op::conv, conv_of_all_groups, "convolves all groups at once, with zeros between them"},
 };

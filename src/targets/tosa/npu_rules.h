@@ -8,11 +8,11 @@
 
 namespace layline::tosa {
 
-/// Of any graph, before `legalise`: what the NPU does faster in another way than TOSA in general.
-/// Returns whether anything changed, and explains it.
+/// Rewrites any graph, before `legalise`, where the NPU is faster in another way than TOSA in
+/// general. Returns whether anything changed, and explains it.
 bool suit_accelerator(Graph& graph, const Accelerator& accelerator, PassContext& context);
 
-/// Of a graph that TOSA can express; what it leaves may be for `legalise` again. Returns whether
+/// Rewrites a graph that TOSA can express. The result may need `legalise` again. Returns whether
 /// anything changed, and explains it.
 bool fit_accelerator(Graph& graph, const Accelerator& accelerator, PassContext& context);
 

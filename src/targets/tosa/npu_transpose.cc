@@ -21,7 +21,7 @@ bool runs(const Transpose& transpose, size_t element_bytes, const Accelerator& a
          can_transpose(without_units(transpose.dims), static_cast<int>(element_bytes), accelerator);
 }
 
-/// The same movement with the axis in two, the inner one of the given size.
+/// The same movement with the axis split in two, the inner one of the given size.
 Transpose split(const Transpose& whole, size_t axis, int64_t inner) {
   Transpose result;
   for (size_t a = 0; a < whole.dims.size(); ++a) {
@@ -48,8 +48,8 @@ int64_t middle(int64_t size) {
   return result;
 }
 
-/// Of two axes that change places, the last one in rows of the length that the NPU reads best. The
-/// lengths are those of the fewest cycles that Vela 5.1.0 counts, over many shapes.
+/// If two axes change places, splits the last one into rows of the length that the NPU reads best.
+/// These lengths take the fewest cycles that Vela 5.1.0 counts, over many shapes.
 std::optional<Transpose> in_short_rows(const Transpose& whole, size_t element_bytes,
                                        const Accelerator& accelerator) {
   constexpr int64_t kShort = 32, kShortWide = 64;  // rows of bytes, and of wider elements

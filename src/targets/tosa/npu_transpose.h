@@ -1,4 +1,4 @@
-// The form in which a relayout is a TRANSPOSE on an NPU: which axes are merged and which are split
+// Chooses the form of a relayout's TRANSPOSE on an NPU: which axes are merged and which are split
 // decides whether it runs, and what it costs.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace layline::tosa {
 
-/// Nothing if no one TRANSPOSE moves the elements so within the NPU's limits.
+/// The TRANSPOSE; nothing if no single one moves the elements so within the NPU's limits.
 std::optional<Relayout::Transpose> npu_transpose(const Relayout& relayout, size_t element_bytes,
                                                  const Accelerator& accelerator);
 

@@ -19,7 +19,7 @@ struct NamedTensor {
   std::string name;
   fb::DType type = fb::DType::FP32;
   std::vector<int32_t> shape;
-  /// Of a CONST, row-major over `shape`.
+  /// The data of a CONST, row-major over `shape`.
   std::optional<Constant> data;
 };
 

@@ -13,8 +13,9 @@ namespace layline::tosa {
 std::string refuse_quantised(const Node& node);
 void emit_quantised(BlockBuilder& block, const Node& node);
 
-/// How an input or output of real numbers crosses the boundary of the program as integers: what
-/// quantises an input at once, and what dequantises an output last, is left to the caller.
+/// How an input or output of real numbers crosses the boundary of the program as integers. The
+/// caller does the quantize that follows an input at once, and the dequantize that an output ends
+/// with.
 QuantisationRef quantised_input(const Value* value);
 QuantisationRef quantised_output(const Value* value);
 

@@ -29,8 +29,8 @@ std::vector<std::string> rescale_operands(BlockBuilder& block, const Node& node,
           block.scalar(from.dtype, from.zero_point), block.scalar(to.dtype, to.zero_point)};
 }
 
-/// The integers that a quantised result can have: of its own range and of the fused clamp, which is
-/// never left out because a zero point seems to imply it.
+/// The integers that a quantised result can have: those in its own range and in the fused clamp.
+/// The clamp is never left out because a zero point seems to imply it.
 std::pair<int64_t, int64_t> integer_bounds(const Quantisation& own, const Bounds& bounds) {
   const auto bound = [&](double real, int64_t otherwise) {
     return std::isinf(real) ? otherwise : own.quantised(static_cast<float>(real));
@@ -51,8 +51,8 @@ std::vector<uint8_t> bytes_of(DType dtype, int64_t value) {
   return bytes;
 }
 
-/// Whether nothing is to be clamped. Quantisers leave the least integer of 16 bits out: a number
-/// that rounds to it is one off then, at the end of the range, and no operator is needed for it.
+/// Whether nothing needs to be clamped. Quantisers leave out the least integer of 16 bits. A number
+/// that rounds to it is then one off, at the end of the range, and no operator is spent on that.
 bool covers(DType dtype, std::pair<int64_t, int64_t> bounds) {
   const auto [least, greatest] = integer_range(dtype);
   return bounds.second == greatest &&

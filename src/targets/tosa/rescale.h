@@ -1,4 +1,4 @@
-// RESCALE: where integers change what they stand for.
+// RESCALE, which changes what integers stand for.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct Multiplier {
   int32_t multiplier;
   int8_t shift;
 };
-/// The nearest one; nothing for a scale that is not in (2^-32, 2^29).
+/// The multiplier nearest to a scale; nothing for a scale that is not in (2^-32, 2^29).
 std::optional<Multiplier> multiplier_of(double scale);
 bool has_multipliers(const std::vector<double>& scales);
 
@@ -27,19 +27,19 @@ struct Integers {
   int32_t zero_point;
 };
 Integers integers_of(const Value* value);
-/// Sums and products.
+/// The integers of sums and products.
 constexpr Integers kSums = {DType::i32, 0};
 
 const Quantisation& quantisation(const Value* value);
 double scale(const Value* value);
-/// One scale for all of a tensor of 8 bits, or of 16 bits around 0.
+/// Whether the tensor has one scale, and 8 bits, or 16 bits around 0.
 bool is_activation(const Value* value);
-/// Whether all operands and the result are such.
+/// Whether all operands and the result are activations.
 bool are_activations(const Node& node);
 /// Whether integers of the operand stand for the same numbers in the result.
 bool keeps_scale(const Node& node);
 
-// Why integers cannot be computed with.
+// Reasons against computing on integers.
 constexpr std::string_view kScales = "the scales differ too much for RESCALE";
 constexpr std::string_view kIntegers = "quantised numbers are of i8, or of i16 around 0";
 
@@ -53,14 +53,14 @@ Constant list(DType dtype, const std::vector<T>& values) {
 
 std::string rescaled(BlockBuilder& block, const Node& node, const std::string& x, Integers from,
                      Integers to, double scale, const Shape& shape);
-/// Sums of 48 bits, divided by 2^bits, in 32 bits, which must be enough for them.
+/// Sums of 48 bits divided by 2^bits, in 32 bits, in which they must fit.
 std::string narrowed_sums(BlockBuilder& block, const Node& node, const std::string& sums, int bits,
                           const Shape& shape);
-/// The node's result from integers of other scales, one for all or one for each index of the last
-/// axis, and its clamp if that does anything.
+/// Emits the node's result from integers of other scales, one for all or one for each index of the
+/// last axis, and its clamp if that does anything.
 void rescale_to_result(BlockBuilder& block, const Node& node, const std::string& x, Integers from,
                        const std::vector<double>& scales, const Shape& shape);
-/// The node's result from integers of its own scale, within its bounds.
+/// Emits the node's result from integers of its own scale, within its bounds.
 void clamp_to_result(BlockBuilder& block, const Node& node, const std::string& x);
 
 }  // namespace layline::tosa

@@ -13,7 +13,7 @@ struct ResizeScale {
   int64_t numerator, denominator, offset, border;
 };
 
-/// One axis of a resize, of `in` elements; nothing if TOSA has no such scale.
+/// The scale along one axis of a resize, from `in` elements; nothing if TOSA has no such scale.
 std::optional<ResizeScale> resize_scale(const ResizeAttrs& attrs, size_t axis, int64_t in);
 
 }  // namespace layline::tosa

@@ -43,7 +43,8 @@ class TosaProgram : public TargetProgram {
   }
 
  private:
-  /// All nodes at once; of very many the first, since `explain` tells them all, one a line.
+  /// Names all nodes at once; if there are very many, the first, since `explain` lists all, one a
+  /// line.
   [[noreturn]] void refuse() const {
     constexpr size_t kMostNodes = 50;
     std::vector<std::string> nodes;

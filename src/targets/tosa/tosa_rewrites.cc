@@ -15,7 +15,7 @@ namespace {
 
 using rewrites::Rule;
 
-/// Sums, and a multiplication: TOSA has no mean.
+/// Sums, then multiplies: TOSA has no mean.
 Value* reduce_mean(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
   double count = 1;
@@ -34,7 +34,7 @@ Value* softmax(const Builder& build, const Node& node) {
   return build.add(Op::mul, {e, build.add(Op::reciprocal, {sum})});
 }
 
-/// Of quantised numbers, sums over a window that ends at each place: a convolution with ones, which
+/// Sums quantised numbers over a window that ends at each place: a convolution with ones, which
 /// runs on integers and rounds once.
 Value* quantised_cumsum(const Builder& build, Value* x, size_t axis) {
   const Shape& shape = x->shape();
@@ -84,7 +84,7 @@ Value* transpose_in_steps(const Builder& build, const Node& node) {
   return rewrites::transpose_in_steps(build, node, kMostAxes);
 }
 
-/// One by one, with neighbouring axes of one kind as one, so that six are enough.
+/// Expands axis by axis. Neighbouring axes of one kind are one axis, so that six are enough.
 Value* expand(const Builder& build, const Node& node) {
   Value* x = node.operand(0);
   const Shape& to = node.result()->shape();
@@ -117,8 +117,8 @@ Value* with_one_rank(const Builder& build, const Node& node) {
   return changed ? build.add(node.op(), std::move(operands), node.attributes()) : nullptr;
 }
 
-/// Narrow integers and truth values are computed with as 32-bit integers, and numbers as truth
-/// values where the operator takes those only.
+/// Computes with narrow integers and truth values as 32-bit integers, and with numbers as truth
+/// values if the operator takes only those.
 Value* with_wider_type(const Builder& build, const Node& node) {
   const Kernel* kernel = find_kernel(node.op());
   if (kernel == nullptr || node.is(Op::convert) || node.is(Op::where)) return nullptr;

@@ -9,7 +9,7 @@
 namespace layline::tosa {
 namespace {
 
-/// MATMUL reads b as [N, C, W]: transposed it is moved first, unless it is a constant.
+/// MATMUL reads b as [N, C, W]: a transposed b is moved first, unless it is a constant.
 Cost matmul_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves) {
   if (!std::get<MatmulAttrs>(order.attributes).transpose_b) return {};
   // The operands of the node in this order: swapped, b is what the node has as its first.
@@ -26,9 +26,9 @@ Cost node_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves)
   return node.is(Op::matmul) ? matmul_cost(node, order, moves) : Cost{};
 }
 
-/// Ethos-U copies an element that has no neighbour to go with in about eight times the cycles that
-/// a TRANSPOSE takes for it, so such a copy costs more than a TRANSPOSE before or after it. Two and
-/// more that stay together are copied in fewer cycles than they are transposed in.
+/// Ethos-U takes about eight times as many cycles to copy an element without a neighbour as to
+/// TRANSPOSE it, so such a copy costs more than a TRANSPOSE before or after it. Two or more
+/// elements that stay together are copied in fewer cycles than they are transposed in.
 Cost single_elements_cost(const Shape& part, const Shape& whole, size_t axis, DType dtype,
                           const MoveCosts& moves) {
   constexpr int64_t kSlower = 8;
@@ -62,8 +62,8 @@ Cost ethos_node_cost(const Node& node, const LoopOrder& order, const MoveCosts& 
 
 }  // namespace
 
-/// Fewer TRANSPOSEs first, unless that moves 256 KB more for each, and then fewer bytes. Whatever
-/// keeps the bytes in place is free, and for no device in particular slices and concatenations cost
+/// The costs prefer fewer TRANSPOSEs, unless that moves 256 KB more for each, and then fewer bytes.
+/// Whatever keeps the bytes in place is free. If no device is named, slices and concatenations cost
 /// the same in every order.
 TargetRules rules(const Accelerator* accelerator) {
   TargetRules rules;

@@ -1,4 +1,4 @@
-// What the passes need to know of TOSA.
+// What the passes need to know about TOSA.
 #pragma once
 
 #include "targets/tosa/accelerator.h"
@@ -6,7 +6,7 @@
 
 namespace layline::tosa {
 
-/// Of an NPU, or of TOSA alone if there is none.
+/// The rules for an NPU, or for TOSA alone if there is none.
 TargetRules rules(const Accelerator* accelerator = nullptr);
 
 }  // namespace layline::tosa

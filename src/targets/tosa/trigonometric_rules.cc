@@ -42,7 +42,8 @@ Value* with_sign_of(const Formula& f, Value* size, Value* is_negative) {
   return f.choose({is_negative, f.apply(Op::neg, size), size});
 }
 
-/// Of a float, which may be -0: its reciprocal is negative. That of -inf is not.
+/// Whether a float is negative, -0 included. The reciprocal of -0 is negative; that of -inf is not,
+/// so both numbers are tested.
 Value* is_negative(const Formula& f, Value* x) {
   return f.is(Op::logical_or,
               {f.is(Op::less, x, 0.0), f.is(Op::less, f.apply(Op::reciprocal, x), 0.0)});
@@ -60,12 +61,12 @@ HalvedExponentials halved_exponentials(const Formula& f, Value* size) {
           f.times(f.apply(Op::exp, f.apply(Op::neg, size)), 0.5)};
 }
 
-/// Beyond it x^2 + 1 is x^2, and x^2 may overflow.
+/// A number beyond which x^2 + 1 is x^2, and x^2 may overflow.
 double large(const Node& node) { return node.result()->dtype() == DType::f16 ? 0x1p7 : 0x1p30; }
 
 }  // namespace
 
-/// Beyond 1, pi/2 - atan(1/x).
+/// Beyond 1 it is pi/2 - atan(1/x).
 Value* atan(const Builder& build, const Node& node) {
   const Formula f(build, node);
   Value* x = node.operand(0);
@@ -76,8 +77,8 @@ Value* atan(const Builder& build, const Node& node) {
   return with_sign_of(f, angle, f.is(Op::less, x, 0.0));
 }
 
-/// The angle of the smaller over the larger, reflected at the diagonal and at the axes. On an axis
-/// of infinite length the diagonal is meant.
+/// The angle of the smaller over the larger, reflected at the diagonal and at the axes. If both are
+/// infinite, the angle is that of the diagonal.
 Value* atan2(const Builder& build, const Node& node) {
   const Formula f(build, node);
   Value* y = node.operand(0);
@@ -143,8 +144,8 @@ Value* asinh(const Builder& build, const Node& node) {
                    with_sign_of(f, area, f.is(Op::less, x, 0.0))});
 }
 
-/// log(x + sqrt(x - 1) sqrt(x + 1)), and log(2x) far out; of the two roots one is not a number
-/// where x is less than 1.
+/// log(x + sqrt(x - 1) sqrt(x + 1)), and log(2x) far out. One of the two roots is NaN if x is less
+/// than 1.
 Value* acosh(const Builder& build, const Node& node) {
   const Formula f(build, node);
   Value* x = node.operand(0);

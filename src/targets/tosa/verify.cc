@@ -15,7 +15,7 @@
 namespace layline::tosa {
 namespace {
 
-/// Of the largest element, for floats.
+/// How far floats may be off, relative to the largest element.
 double tolerance(DType dtype) { return dtype == DType::f16 ? 5e-3 : 1e-4; }
 
 /// A tensor of the graph as the program has it: integers where real numbers are quantised at the

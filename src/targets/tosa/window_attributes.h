@@ -11,7 +11,7 @@ namespace layline::tosa {
 
 inline std::vector<int32_t> ints(const Ints& values) { return {values.begin(), values.end()}; }
 
-/// [before, after] of each axis.
+/// The pads of all axes, [before, after] for each.
 std::vector<int32_t> pads(const Ints& low, const Ints& high);
 
 template <typename Attribute>
@@ -24,13 +24,13 @@ Attribute conv_attribute(const Node& node, fb::DType accumulator) {
   attribute.acc_type = accumulator;
   return attribute;
 }
-/// Of a 1x1 convolution, which a linear op is.
+/// The attribute of a 1x1 convolution, which a linear op is.
 fb::Conv2dAttributeT pointwise_attribute(fb::DType accumulator);
 fb::TransposeConv2dAttributeT transposed_attribute(const Node& node, fb::DType accumulator);
 fb::MaxPool2dAttributeT max_pool_attribute(const Node& node);
 fb::AvgPool2dAttributeT avg_pool_attribute(const Node& node, fb::DType accumulator);
 
-/// [C M, h, w, 1] to [h, w, C, M].
+/// The filter moved from [C M, h, w, 1] to [h, w, C, M].
 Constant depthwise_filter(const Constant& filter, const Dim& channels);
 
 }  // namespace layline::tosa

@@ -26,8 +26,8 @@ Value* padded(const Builder& build, Value* x, size_t axis, int64_t low, int64_t 
   return build.add(Op::pad, {x}, std::move(pad));
 }
 
-/// Windows that end before the padded operand does leave a rest that none of them reads: less
-/// padding after it, and then less operand. Returns whether there is one.
+/// Removes the rest of a padded operand that no window reads: first padding after it, then operand.
+/// Returns whether there is one.
 template <typename Attrs>
 bool trim(const Builder& build, Value*& x, Attrs& attrs, const Ints& kernel) {
   bool changed = false;
@@ -52,8 +52,8 @@ std::vector<Value*> operands_of(const Node& node) {
   return {node.operands().begin(), node.operands().end()};
 }
 
-/// `count` output channels of a weight or a bias; of a quantised one with their scales. Of a
-/// constant at once, since integers are convolved with constants only.
+/// `count` output channels of a weight or a bias, with their scales if it is quantised. A constant
+/// is cut at once, since integers are convolved with constants only.
 Value* channels_of(const Builder& build, Value* weight, int64_t first, int64_t count) {
   const Constant* stored = stored_constant(weight);
   if (stored == nullptr) return build.slice(weight, 0, first, count);
@@ -114,15 +114,15 @@ Value* spread(const Builder& build, Value* x, size_t axis, int64_t stride) {
   return build.slice(x, static_cast<int64_t>(axis), 0, (length - 1) * stride + 1);
 }
 
-/// The kernel from its end: of a constant at once, since integers are convolved with constants
-/// only.
+/// The kernel from its end. A constant is reversed at once, since integers are convolved with
+/// constants only.
 Value* reversed(const Builder& build, Value* weight, AxesAttrs axes) {
   if (!is_plain_weight(weight)) return build.add(Op::flip, {weight}, std::move(axes));
   const Tensor numbers = numbers_of(weight);
   return weight_of(build, weight, evaluate_op(Op::flip, std::span(&numbers, 1), axes));
 }
 
-/// The full result, and what is wanted of it.
+/// Computes the full result, and cuts the wanted part out of it.
 Value* crop_apart(const Builder& build, const Node& node) {
   ConvTransposeAttrs attrs = node.attrs<ConvTransposeAttrs>();
   const Ints low = std::exchange(attrs.low, Ints(attrs.low.size(), 0));
@@ -187,7 +187,7 @@ std::vector<double> coordinates(const ResizeAttrs& all, size_t axis, int64_t len
   return values;
 }
 
-/// Rows are gathered, those on both sides where it interpolates.
+/// Gathers rows; if it interpolates, those on both sides.
 Value* resized_axis(const Builder& build, Value* x, const ResizeAttrs& attrs, size_t axis) {
   const int64_t length = x->shape()[axis + 1].value();
   const std::vector<double> places = coordinates(attrs, axis, length);
@@ -209,7 +209,7 @@ Value* resized_axis(const Builder& build, Value* x, const ResizeAttrs& attrs, si
 
 }  // namespace
 
-/// One batch axis, the same of both; b as [N, C, W].
+/// Gives both operands one batch axis of the same size, and b the shape [N, C, W].
 Value* matmul(const Builder& build, const Node& node) {
   Value* a = node.operand(0);
   Value* b = node.operand(1);
@@ -303,7 +303,7 @@ Value* conv_transpose(const Builder& build, const Node& node) {
 
 Value* pool(const Builder& build, const Node& node) {
   PoolAttrs attrs = node.attrs<PoolAttrs>();
-  // Of quantised averages and maxima only what rounds once.
+  // Only quantised averages and maxima that round once are rewritten.
   if (is_quantised(node) && attrs.kernel.size() == 3) return nullptr;
   if (attrs.kernel.size() != 2) return rewrites::legal_pool(build, node);
   const bool dilated = std::ranges::any_of(attrs.dilation, [](int64_t d) { return d != 1; });
@@ -319,7 +319,7 @@ Value* pool(const Builder& build, const Node& node) {
   return changed ? build.add(node.op(), {x}, std::move(attrs)) : nullptr;
 }
 
-/// What RESIZE has no scale for.
+/// Rewrites a resize that RESIZE has no scale for.
 Value* resize(const Builder& build, const Node& node) {
   const auto& attrs = node.attrs<ResizeAttrs>();
   return resized_axis(build, resized_axis(build, node.operand(0), attrs, 0), attrs, 1);

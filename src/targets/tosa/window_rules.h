@@ -9,8 +9,8 @@ namespace layline::tosa {
 Value* matmul(const Builder& build, const Node& node);
 Value* conv(const Builder& build, const Node& node);
 Value* conv_transpose(const Builder& build, const Node& node);
-/// A transposed convolution is a convolution of the spread operand with the reversed kernel: for
-/// what TRANSPOSE_CONV2D has not, dilation, depth and depthwise filters among it.
+/// Rewrites a transposed convolution as a convolution of the spread operand with the reversed
+/// kernel. It is for what TRANSPOSE_CONV2D lacks, such as dilation, depth and depthwise filters.
 Value* transposed_as_conv(const Builder& build, const Node& node);
 Value* pool(const Builder& build, const Node& node);
 Value* resize(const Builder& build, const Node& node);

@@ -26,16 +26,17 @@ class DelegateBuilder {
   ValueId in(const Value* value);
   /// The XNNPACK value that a node's result is written to.
   ValueId out(const Value* value);
-  /// A filter or bias: packed by XNNPACK, so never the same value as a plain operand.
+  /// The value of a filter or bias. XNNPACK packs it, so it is never the same value as a plain
+  /// operand.
   ValueId packed(const Value* value);
   ValueId packed(const Constant& data, const std::string& name);
-  /// The same of integers: one scale for each index of dim `channel`, or for groups of `group`
-  /// along the last dim, whose scales are kept in bfloat16.
+  /// The value of an integer filter or bias. It has one scale for each index of dim `channel`, or
+  /// for groups of `group` along the last dim, whose scales are kept in bfloat16.
   ValueId packed_integers(const Constant& data, Datatype datatype, const Shape& shape,
                           const std::string& name, const std::vector<float>& scales, int channel,
                           int64_t group = 0);
-  /// x with a scale for each index of all but its last `unscaled` dims, chosen when it runs;
-  /// converted once for all that read it so.
+  /// x with a scale for each index of all but its last `unscaled` dims, chosen at run time. It is
+  /// converted once for all nodes that read it like that.
   ValueId dynamic(const Value* x, int unscaled);
   /// An intermediate that the IR has no value for.
   ValueId temporary(const TensorType& type);
@@ -49,7 +50,7 @@ class DelegateBuilder {
   const Payload& graph() const { return graph_; }
 
  private:
-  /// As XNNPACK is told of it: each size at its upper bound.
+  /// The value as XNNPACK is told of it, each size at its upper bound.
   PayloadValue described(TensorType type) const;
   ValueId define_constant(const Constant& data, const TensorType& type, const std::string& name);
 

@@ -54,7 +54,7 @@ void clamp(DelegateBuilder& delegate, const Node& node) {
                      range(node.attrs<ClampAttrs>().bounds, node).value_or(Range{})});
 }
 
-/// Integers that are not in use are kept out by a clamp before.
+/// Clamps first if some integers are not in use: the clamp keeps them out.
 void quantize(DelegateBuilder& delegate, const Node& node) {
   ValueId x = delegate.in(node.operand(0));
   if (const auto clamped = range({}, node)) {
@@ -272,9 +272,9 @@ void linear(DelegateBuilder& delegate, const Node& node) {
                               range(node.attrs<LinearAttrs>().bounds, node)});
 }
 
-/// XNNPACK turns a transpose around that only the second operand of a product reads, and takes a
-/// node that reads a value twice for one reader (optimize_common_subgraphs_gemm_rhs_transpose in
-/// its subgraph.c): the first operand would be turned around with it.
+/// Whether XNNPACK would turn a transpose of the first operand around by mistake. It turns around a
+/// transpose that only the second operand of a product reads, and takes a node that reads a value
+/// twice for one reader (optimize_common_subgraphs_gemm_rhs_transpose in its subgraph.c).
 bool would_be_turned_around(const Node& matmul) {
   const Node* made_by = matmul.operand(1)->def();
   return matmul.operand(0) == matmul.operand(1) && !matmul.attrs<MatmulAttrs>().transpose_b &&
@@ -303,7 +303,7 @@ std::string refuse_conv(const Node& node) {
   return refuse_packed(node);
 }
 
-/// [O, h, w, 1] to [1, h, w, O].
+/// The relayout of a filter from [O, h, w, 1] to [1, h, w, O].
 Relayout depthwise_filter(const Shape& filter) {
   static constexpr std::array<int, 4> kChannelsLast = {3, 1, 2, 0};
   return Relayout::permute(filter, kChannelsLast);
@@ -377,7 +377,7 @@ void avg_pool(DelegateBuilder& delegate, const Node& node) {
                        range(attrs.bounds, node)});
 }
 
-/// Over both spatial axes, or over one if the other has size 1.
+/// Only means over both spatial axes run, or over one if the other has size 1.
 std::string refuse_mean(const Node& node) {
   const Shape& shape = node.operand(0)->shape();
   const Ints& axes = node.attrs<AxesAttrs>().axes;

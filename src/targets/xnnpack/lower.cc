@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kBackend = "XnnpackBackend";
 
-/// What the runtime would refuse is refused here, all of it at once.
+/// Refuses what the runtime would refuse, all of it at once.
 void preflight(const Graph& graph, const Partition& partition) {
   std::vector<std::string> problems;
   for (const GraphInput& input : graph.inputs()) {
@@ -61,7 +61,7 @@ class DebugHandles {
     return next;
   }
 
-  /// All instructions of `method` that are not marked yet.
+  /// Marks all instructions of `method` that are not marked yet.
   void mark(const pte::Method& method, uint32_t handle) {
     map_.instructions.resize(method.instructions.size(), handle);
   }
@@ -188,7 +188,7 @@ class Lowering {
     return to;
   }
 
-  /// The last thing that a run does: inputs that the model changes get their new values, except for
+  /// Writes the last step of a run: inputs that the model changes get their new values, except for
   /// those that were computed in place.
   void write_inputs() {
     struct Write {
@@ -217,8 +217,8 @@ class Lowering {
       copy_to(method_.tensor(write.input->value), write.from, write.value);
   }
 
-  /// A result that lives outside delegates: planned, in the boundary's order if it is an output,
-  /// and in the memory of a state that can take it at once.
+  /// Defines a result that lives outside delegates. It is planned, in the boundary's order if it is
+  /// an output, and in the memory of a state that can take it at once.
   void define_result(const Value* value) {
     if (const auto state = in_place_.find(value); state != in_place_.end()) {
       pte::PlannedData place = states_.place_of(graph_.inputs()[state->second]);
@@ -282,7 +282,7 @@ class Lowering {
   const StatePlan& states_;
   MethodBuilder method_;
   std::unordered_map<const Value*, size_t> in_place_;  // computed in the memory of this input
-  std::unordered_map<const Value*, const std::vector<int>*> orders_;  // of outputs, in memory
+  std::unordered_map<const Value*, const std::vector<int>*> orders_;  // how outputs lie in memory
   std::unordered_set<const Value*> overwritten_;  // inputs that hold something else at the end
 };
 

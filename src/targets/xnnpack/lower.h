@@ -1,4 +1,4 @@
-// From legalised graphs to an ExecuTorch program with XNNPACK delegates.
+// Lowers legalised graphs to an ExecuTorch program with XNNPACK delegates.
 #pragma once
 
 #include <vector>

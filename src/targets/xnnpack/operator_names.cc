@@ -9,7 +9,7 @@ namespace {
 
 using fb_xnnpack::XNodeUnion;
 
-/// Types and kernels follow the name in brackets.
+/// The name of an operator, without the types and kernels that follow it in brackets.
 struct OperatorName {
   XNodeUnion kind;
   std::string_view name;

@@ -5,7 +5,8 @@
 
 namespace layline::xnnpack {
 
-/// `kind` is a number of fb_xnnpack::XNodeUnion, `name` an operator in a trace of the runtime.
+/// Whether a node of this kind can become the operator. `kind` is a number of
+/// fb_xnnpack::XNodeUnion, `name` an operator in a trace of the runtime.
 bool can_become(int kind, std::string_view name);
 
 }  // namespace layline::xnnpack

@@ -18,7 +18,7 @@ bool is_view(const Node& node) {
   return node.is(Op::relayout) && node.attrs<RelayoutAttrs>().relayout.is_view();
 }
 
-/// With what crosses the border of the part, in order of first use and of definition.
+/// The part with the values that cross its border, in order of first use and of definition.
 Part with_border(Part part) {
   std::unordered_map<const Value*, bool> inside;  // and whether it is already listed as an input
   for (const Node* node : part.nodes) inside.emplace(node->result(), false);
@@ -73,8 +73,9 @@ class Partitioner {
     return found == index_.end() ? -1 : found->second;
   }
 
-  /// A view costs nothing on either side. It goes with what computes its operand, so that it is
-  /// never a border; a view of something that no delegate computes goes with its users.
+  /// Puts views into delegates or outside; they cost nothing on either side. A view goes with what
+  /// computes its operand, so that it is never a border. A view of something that no delegate
+  /// computes goes with its users.
   void choose_side_of_views() {
     std::vector<bool> for_delegates(nodes_.size(), true);
     for (size_t n = nodes_.size(); n-- > 0;) {
@@ -105,8 +106,8 @@ class Partitioner {
     }
   }
 
-  /// One delegate, or several where more crosses its border than the runtime takes: nodes stand in
-  /// topological order, so that each half is convex.
+  /// Adds one delegate, or several if more crosses its border than the runtime takes. Nodes stand
+  /// in topological order, so each half is convex.
   void add_delegate(std::span<const size_t> members, Partition& result) const {
     if (members.empty()) return;
     std::vector<Node*> nodes;

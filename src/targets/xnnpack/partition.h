@@ -13,16 +13,16 @@ namespace layline::xnnpack {
 struct Part {
   bool delegated = false;
   std::vector<Node*> nodes;
-  std::string why = {};              // of a kernel: why it is in no delegate
-  std::vector<Value*> inputs = {};   // read from outside, constants not among them
-  std::vector<Value*> outputs = {};  // read outside
+  std::string why = {};              // for a kernel: why it is in no delegate
+  std::vector<Value*> inputs = {};   // what it reads from outside, without constants
+  std::vector<Value*> outputs = {};  // what is read outside
 };
 
 struct Partition {
   std::vector<Part> parts;
 };
 
-/// Without `delegate` every node is a kernel call.
+/// Partitions the graph. Without `delegate` every node is a kernel call.
 Partition partition(const Graph& graph, bool delegate = true);
 
 }  // namespace layline::xnnpack

@@ -56,8 +56,8 @@ inline constexpr ValueId kNoValue = std::numeric_limits<uint32_t>::max();
 /// How many inputs and outputs together the runtime lets a delegate have.
 inline constexpr size_t kMaxExternals = 4096;
 
-/// Named data of the program that holds a constant. Never inline in the payload: the runtime frees
-/// the payload after init, and only filters and biases have been packed by then. For the same
+/// Named data of the program that holds a constant. It is never inline in the payload: the runtime
+/// frees the payload after init, and only filters and biases have been packed by then. For the same
 /// reason a value that is a filter or bias of one node must not also be the plain operand of
 /// another: define it twice, with the same key.
 struct PayloadConstant {
@@ -272,8 +272,8 @@ class Payload {
   /// An intermediate or constant value.
   ValueId define_value(PayloadValue value);
 
-  /// Checks what the runtime checks when it loads the graph, so far as it can be known here.
-  /// The handle names the node in the runtime's messages and in what reads traces.
+  /// Adds a node. Checks what the runtime checks when it loads the graph, so far as it can be known
+  /// here. The handle names the node in the runtime's messages and in what reads traces.
   void add(PayloadNode node, uint32_t debug_handle = 0);
 
   const PayloadValue& value(ValueId id) const;
@@ -299,7 +299,7 @@ class Payload {
 
   std::vector<Entry> values_;
   std::vector<PayloadNode> nodes_;
-  std::vector<uint32_t> debug_handles_;  ///< of the nodes
+  std::vector<uint32_t> debug_handles_;  ///< one for each node
   uint32_t num_inputs_ = 0;
   uint32_t num_outputs_ = 0;
 };

@@ -7,8 +7,8 @@
 
 namespace layline::xnnpack {
 
-/// The graph of XNNPACK's delegate that is called; null for another backend's. UserError if it is
-/// damaged.
+/// The graph of the XNNPACK delegate that is called; null if the delegate is another backend's.
+/// Throws UserError if it is damaged.
 const fb_xnnpack::XNNGraph* called_graph(const pte::ProgramFile& file,
                                          const executorch_flatbuffer::ExecutionPlan& plan,
                                          const executorch_flatbuffer::DelegateCall& call);

@@ -13,7 +13,7 @@ namespace layline::xnnpack {
 
 struct Profile {
   std::string name;
-  std::string cpu;      // on which it was measured
+  std::string cpu;      // where it was measured
   std::string runtime;  // whose kernels were measured
   MoveCosts moves;
   ProductCosts products;
@@ -21,7 +21,7 @@ struct Profile {
 
 /// Throws UserError, beginning with `file`, for text that is no profile.
 Profile parse_profile(std::string_view json, std::string_view file);
-/// parse_profile reads it back.
+/// The profile as JSON, which parse_profile reads back.
 std::string to_json(const Profile& profile);
 
 /// The profile for programs whose device nobody named: LAYLINE_DEFAULT_PROFILE in CMake.
@@ -30,8 +30,8 @@ const Profile& default_profile();
 /// The names that `find_profile` knows: those that are built in (profiles/), and "host".
 std::vector<std::string_view> profile_names();
 
-/// The profile of this name, or that of a file. "host" is the one that was measured on a machine
-/// with the instructions of this one; throws UserError where none was.
+/// The profile of this name, or in this file. "host" is the one that was measured on a machine with
+/// the instructions of this one; throws UserError if there is none.
 Profile find_profile(const std::string& name_or_file);
 
 }  // namespace layline::xnnpack

@@ -9,8 +9,8 @@ namespace {
 
 namespace et = executorch_flatbuffer;
 
-/// Moves no data if all axes but one have size 1, which only the values tell; counted all the same,
-/// as whoever reads the file would.
+/// Whether the kernel is a transpose. One whose axes but one have size 1 moves no data, which only
+/// the values tell; it is counted all the same, as whoever reads the file would.
 bool is_transpose(std::string_view kernel) {
   for (const std::string_view name : {"permute_copy", "transpose_copy", "t_copy"})
     if (kernel.substr(kernel.find("::") + 2).starts_with(name)) return true;

@@ -21,7 +21,8 @@ struct ProgramFacts {
   std::vector<std::string> methods;
 };
 
-/// `name` stands for the program in messages. UserError if it is no intact program.
+/// Reads the facts. `name` stands for the program in messages. Throws UserError if it is no intact
+/// program.
 ProgramFacts read_facts(std::span<const std::byte> program, const std::string& name);
 
 }  // namespace layline::xnnpack

@@ -19,7 +19,7 @@ constexpr int64_t kGroupMultiple = 32;
 // (XNNPACK, src/operators/convolution-nhwc.c and its like: scale of the sums / output scale < 2^8.)
 constexpr float kLargestRatio = 0x1p+8f;
 
-/// XNNPACK takes no tensor with a zero point that its integers do not have.
+/// Whether the zero point is among the integers; XNNPACK takes no tensor for which it is not.
 bool has_own_zero_point(const Quantisation& quantisation) {
   const auto [least, greatest] = integer_range(quantisation.dtype);
   return quantisation.zero_point() >= least && quantisation.zero_point() <= greatest;
@@ -55,7 +55,7 @@ int64_t group_size(const Value* weight) {
   return weight->shape().back().value() / dims.back();
 }
 
-/// A bias must fit 32 bits when it is counted in the scale of the sums.
+/// Whether the bias fits 32 bits in the scale of the sums, as it must.
 bool bias_fits(const Node& node, const std::vector<float>& scales) {
   if (node.operand_count() < 3) return true;
   const Tensor bias = real_tensor(tensor_of(node.operand(2)));
@@ -65,8 +65,9 @@ bool bias_fits(const Node& node, const std::vector<float>& scales) {
   return true;
 }
 
-/// Each channel on its own, with a window that no depthwise kernel on integers has. XNNPACK would
-/// multiply one matrix for each channel instead, several times slower than it convolves reals.
+/// Whether it is a depthwise convolution whose window no depthwise kernel on integers has. XNNPACK
+/// would multiply one matrix for each channel instead, several times slower than it convolves
+/// reals.
 bool is_large_depthwise(const Node& node) {
   if (!node.is(Op::conv) || node.attrs<ConvAttrs>().groups == 1) return false;
   const Shape& weight = node.operand(1)->shape();  // [outputs, ..., inputs of a group]
@@ -113,7 +114,7 @@ std::string refuse_contraction(const Node& node) {
   return {};
 }
 
-/// Sums are computed in fixed point, which limits how much scales may differ. (XNNPACK,
+/// Refuses sums whose scales differ too much: they are computed in fixed point. (XNNPACK,
 /// src/microparams-init.c: 2^-10 <= input scale / output scale < 2^8.)
 std::string refuse_sum(const Node& node) {
   if (!are_activations(node, true)) return "XNNPACK adds operands that are all quantised alike";
@@ -124,7 +125,8 @@ std::string refuse_sum(const Node& node) {
   return largest >= 0x1p-10f && largest < kLargestRatio ? "" : "the scales differ too much";
 }
 
-/// (XNNPACK: 2^-16 <= product of the input scales / output scale < 2^8.)
+/// Refuses products whose scales differ too much. (XNNPACK: 2^-16 <= product of the input scales /
+/// output scale < 2^8.)
 std::string refuse_product(const Node& node) {
   if (!are_activations(node, true)) return "XNNPACK multiplies operands that are quantised alike";
   float ratio = 1 / node.result()->type().quantisation->scale();

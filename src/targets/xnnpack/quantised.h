@@ -10,14 +10,14 @@
 
 namespace layline::xnnpack {
 
-/// Why XNNPACK has no kernel for this node, which is quantised or dynamic; empty if it has one. The
-/// kernel's own conditions come on top.
+/// Why XNNPACK has no kernel for this quantised or dynamic node; empty if it has one. The kernel's
+/// own conditions come on top.
 std::string refuse_quantised(const Node& node);
 
 /// The datatype and quantisation of a value that is no filter and no bias.
 PayloadValue describe(const TensorType& type);
 
-/// What the fused clamp and the range of the result's integers leave; nullopt if that is all.
+/// The range that the fused clamp and the result's integers allow; nullopt if it is everything.
 std::optional<Range> result_range(const Bounds& bounds, const TensorType& result);
 
 /// A filter as XNNPACK packs it.
@@ -27,12 +27,12 @@ struct Filter {
   std::vector<float> scales;  // for each output channel, or [channels, groups]
   int64_t group = 0;          // inputs that share a scale; 0: all of them
 };
-/// Of a quantised weight [outputs, ...].
+/// The filter from a quantised weight [outputs, ...].
 Filter filter_of(const Value* weight);
 
-/// The bias as integers, of the scale of the sums: that of x times that of the filter.
+/// The bias as integers, in the scale of the sums.
 Constant integer_bias(const Value* bias, const std::vector<float>& scales);
-/// The scales of the sums.
+/// The scales of the sums: that of x times those of the filter.
 std::vector<float> sum_scales(const Value* x, const std::vector<float>& filter_scales);
 
 }  // namespace layline::xnnpack

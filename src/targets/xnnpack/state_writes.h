@@ -8,9 +8,9 @@
 
 namespace layline::xnnpack {
 
-/// For values that are safe so, the input (an index) that they are written to. A state's old value
-/// is gone when the new one is computed, so whatever reads it must have run before, or read and
-/// write element by element.
+/// The values that can be computed in place, and the input (an index) that each is written to. A
+/// state's old value is gone when the new one is computed. So whatever reads it must have run
+/// before, or read and write element by element.
 std::unordered_map<const Value*, size_t> in_place_writes(const Graph& graph,
                                                          const Partition& partition);
 

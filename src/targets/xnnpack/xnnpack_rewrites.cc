@@ -26,8 +26,8 @@ namespace {
 
 using rewrites::Rule;
 
-/// What XNNPACK computes with. A rule that builds the op it rewrites must ask first, lest the new
-/// node be refused for its dtype and rewritten again.
+/// Whether XNNPACK computes with the dtype. A rule that builds the op it rewrites must ask first,
+/// lest the new node be refused for its dtype and rewritten again.
 bool computes(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; }
 
 template <auto rule>
@@ -63,9 +63,9 @@ Value* choice_bound(const Builder& build, Value* condition, DType dtype) {
   return build.add(Op::where, {condition, high, low});
 }
 
-/// The greater of two values of which one has been made minus infinity: exact, for all but NaN,
-/// which the choice may be there to replace. For a condition that is not constant a portable kernel
-/// makes the bound, so it has to be small.
+/// Takes the greater of two values, one of which has been made minus infinity. This is exact for
+/// all but NaN, which the choice may be there to replace. If the condition is not constant, a
+/// portable kernel makes the bound, so it has to be small.
 Value* where(const Builder& build, const Node& node) {
   Value* condition = node.operand(0);
   Value* yes = node.operand(1);
@@ -115,7 +115,7 @@ Value* expand(const Builder& build, const Node& node) {
   Shape from(to.size() - x->shape().size(), Dim(1));
   from.insert(from.end(), x->shape().begin(), x->shape().end());
   if (!is_static(to) && to.size() <= kMostAxes) {
-    // Without views, in which several dynamic sizes may meet.
+    // Views are avoided: several dynamic sizes may meet in one.
     Shape ones;
     for (size_t a = 0; a < to.size(); ++a) ones.push_back(from[a] == to[a] ? Dim(1) : to[a]);
     if (!are_few(x->dtype(), ones)) return nullptr;
@@ -201,8 +201,8 @@ int64_t largest_divisor(int64_t number, int64_t most) {
   return divisor;
 }
 
-/// Over the last axes a row of equal weights does it, over others the global average pool, and over
-/// long rows first the pool and then the weights.
+/// The mean over a run of axes. Over the last axes a row of equal weights computes it, over others
+/// the global average pool, and over long rows first the pool and then the weights.
 Value* mean_of_run(const Builder& build, Value* x, const Run& run) {
   auto pool = [&](Value* value, const Dim& length, const Dim& inner) {
     return build.add(Op::reduce_mean, {build.view(value, {run.outer, length, 1, inner})},
@@ -263,7 +263,7 @@ Value* softmax(const Builder& build, const Node& node) {
 
 // --- contractions --------------------------------------------------------------------------------
 
-/// Batch axes in front until both have the same number of axes, and three at least.
+/// Adds batch axes in front until both operands have the same number of axes, at least three.
 Value* matmul(const Builder& build, const Node& node) {
   const auto& attrs = node.attrs<MatmulAttrs>();
   Value* a = node.operand(0);
@@ -279,7 +279,8 @@ Value* matmul(const Builder& build, const Node& node) {
   return build.view(y, node.result()->shape());
 }
 
-/// A weight computed at run time cannot be packed: the batched matmul takes it.
+/// Rewrites a linear op whose weight is computed at run time as a batched matmul: such a weight
+/// cannot be packed.
 Value* linear(const Builder& build, const Node& node) {
   if (constant_of(node.operand(1))) return nullptr;
   Value* x = node.operand(0);

@@ -21,7 +21,7 @@ Cost softmax_cost(const Node& node, const LoopOrder& order, const MoveCosts& mov
   return one_way + one_way;
 }
 
-/// What it costs more to copy `shape` in runs from `axis` inwards than in one piece.
+/// The extra cost of copying `shape` in runs from `axis` inwards instead of in one piece.
 Cost run_cost(const MoveCosts& moves, const RunCosts& runs, const Shape& shape, size_t axis,
               DType dtype) {
   const auto element = static_cast<int64_t>(byte_size(dtype));
@@ -47,8 +47,8 @@ Cost slice_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves
   return {};
 }
 
-/// With the constant operand as the left one XNNPACK packs the other at every run, where a
-/// fully-connected has its weights packed once.
+/// The cost of a matmul. If the left operand is the constant, XNNPACK packs the other one at every
+/// run; a fully-connected node has its weights packed once.
 Cost matmul_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves) {
   const bool constant_left = constant_of(node.operand(order.swapped ? 1 : 0)) != nullptr;
   if (!constant_left) return {};

@@ -1,4 +1,4 @@
-// What the passes need to know of XNNPACK.
+// What the passes need to know about XNNPACK.
 #pragma once
 
 #include "targets/xnnpack/profile.h"

@@ -52,7 +52,7 @@ void times_number(Call& call, double factor) {
 
 void positive(Call& call) { call.result(call.tensor("self")); }
 
-/// Between the two slopes of training, as torch evaluates it.
+/// The slope is halfway between the two of training, as torch evaluates it.
 void rrelu(Call& call) {
   if (call.flag("training", false))
     call.fail("is in training mode; call model.eval() before the export");
@@ -90,7 +90,7 @@ void isclose(Call& call) {
   call.result(ops::is_close(call, a, b, call.number("rtol", 1e-5), call.number("atol", 1e-8)));
 }
 
-/// Of booleans, the logical op.
+/// Booleans take the logical op.
 template <Op integers, Op booleans>
 void bitwise(Call& call) {
   const auto [a, b] = pair(call);

@@ -29,7 +29,8 @@ void batch_norm_without_statistics(Call& call) {
   call.result(ops::batch_norm(call, call.tensor("input"), affine(call), eps(call)));
 }
 
-/// Without statistics in the model, as when weights are standardised, those of the batch itself.
+/// Takes the statistics of the batch itself if the model has none, as when weights are
+/// standardised.
 void batch_norm(Call& call) {
   const bool statistics = call.has("running_mean") || call.has("running_var");
   statistics ? batch_norm_with_statistics(call) : batch_norm_without_statistics(call);

@@ -61,7 +61,7 @@ void kron(Call& call) {
   call.result(ops::kron(call, a, call.tensor("other")));
 }
 
-/// Along the axis given, or the last.
+/// The product is along the axis given, or the last.
 void linalg_cross(Call& call) {
   Value* a = call.tensor("self");
   Value* b = call.tensor("other");
@@ -69,7 +69,7 @@ void linalg_cross(Call& call) {
   call.result(ops::cross_product(call, a, b, call.axis("dim", -1, rank)));
 }
 
-/// Along the axis given, or the first of length 3.
+/// The product is along the axis given, or the first of length 3.
 void cross(Call& call) {
   if (call.has("dim")) return linalg_cross(call);
   Value* a = call.tensor("self");

@@ -17,7 +17,7 @@ Integers integers(const Call& call, std::string_view dtype_argument) {
   return {*dtype, call.integer("quant_min", least), call.integer("quant_max", greatest)};
 }
 
-/// Per tensor: numbers in the text of the model.
+/// The quantisation per tensor, from numbers in the text of the model.
 Quantisation by_numbers(const Call& call) {
   const Integers range = integers(call, "dtype");
   Quantisation result = per_tensor(range.dtype, static_cast<float>(call.number("scale", 1)),
@@ -48,7 +48,7 @@ Quantisation by_channel(const Call& call, const Value* x) {
                     ops::dims_per_channel(x, axis, found.scales.count()));
 }
 
-/// Integers are given in f32, and torch may record another float.
+/// Converts the result, which is f32, to the float that torch records.
 void dequantised(Call& call, Value* y) { call.result(call.convert(y, call.recorded().dtype)); }
 
 // ---- quantized_decomposed ----
@@ -61,7 +61,7 @@ void dequantise_per_tensor(Call& call) {
   dequantised(call, ops::dequantise(call, call.tensor("input"), by_numbers(call)));
 }
 
-/// By constants, or by what is computed at run time.
+/// Quantises or dequantises by constants, or by tensors that are computed at run time.
 template <bool quantises>
 void by_tensors(Call& call, Value* x, const Integers& range, Value* scale, Value* zero_point,
                 std::vector<int64_t> dims) {
@@ -79,7 +79,7 @@ void by_tensors(Call& call, Value* x, const Integers& range, Value* scale, Value
             : dequantised(call, ops::dequantise_by(call, x, by));
 }
 
-/// One scale and zero point.
+/// One scale and zero point, both given as tensors.
 template <bool quantises>
 void per_tensor_of_tensors(Call& call) {
   Value* x = call.tensor("input");
@@ -107,7 +107,7 @@ void dequantise_per_channel_group(Call& call) {
   dequantised(call, ops::dequantise(call, x, std::move(quantisation)));
 }
 
-/// Numbers for each index of all axes but the last.
+/// A scale and zero point for each index of all axes but the last.
 template <bool quantises>
 void per_token(Call& call) {
   Value* x = call.tensor("input");

@@ -9,7 +9,7 @@
 namespace layline::pt2 {
 namespace {
 
-/// The scale that the user gave for each spatial axis, where the op keeps it.
+/// The scale that the user gave for each spatial axis, if the op keeps it.
 std::vector<std::optional<double>> given_scales(const Call& call, size_t spatial) {
   static constexpr std::array<std::string_view, 3> kNames = {"scales_d", "scales_h", "scales_w"};
   std::vector<std::optional<double>> scales(spatial);
@@ -34,7 +34,7 @@ ops::ResizedTo resized_to(const Call& call, const Value* x) {
           call.flag("align_corners", false)};
 }
 
-/// An op on tensors with so many spatial axes.
+/// The tensor given as `self`, checked to have so many spatial axes.
 Value* tensor_with_spatial_axes(const Call& call, std::string_view self, size_t spatial) {
   Value* x = call.tensor(self);
   if (x->shape().size() != spatial + 2) call.fail("takes no {}", to_string(x->type()));

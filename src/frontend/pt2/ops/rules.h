@@ -13,9 +13,9 @@ namespace layline::pt2 {
 /// Whose memory the results of an op lie in.
 enum class Memory : uint8_t {
   own,
-  /// That of the first argument: a write to one of them changes the other.
+  /// The memory of the first argument: a write to one of them changes the other.
   shared,
-  /// That of the first argument, unless torch has to copy it: reshape, contiguous, to.
+  /// The memory of the first argument, unless torch has to copy it: reshape, contiguous, to.
   shared_unless_copied,
 };
 

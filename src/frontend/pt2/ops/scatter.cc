@@ -61,7 +61,7 @@ void take(Call& call) {
   call.result(ops::take(call, x, call.tensor("index")));
 }
 
-/// Without an axis, of the flattened tensors.
+/// Without an axis, both tensors are flattened.
 void take_along_dim(Call& call) {
   Value* x = call.tensor("self");
   Value* index = call.convert(call.tensor("indices"), DType::i64);

@@ -1,4 +1,4 @@
-// Elements by their order along an axis.
+// Sorts elements along an axis.
 #include "frontend/ops/sort.h"
 
 #include <algorithm>

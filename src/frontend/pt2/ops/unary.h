@@ -5,7 +5,7 @@
 
 namespace layline::pt2 {
 
-/// A core op, in the dtype of the result.
+/// The rule of a core op, in the dtype of the result.
 template <Op op>
 void unary(Call& call) {
   call.result(call.add(op, {self_as_recorded(call)}));

@@ -122,7 +122,7 @@ void as_strided(Call& call) {
 
 void same(Call& call) { call.result(call.tensor("self")); }
 
-/// The same elements, cast where the model records another dtype.
+/// The same elements, cast if the model records another dtype.
 void cast(Call& call) { call.result(self_as_recorded(call)); }
 
 /// self[...] = src: the functional form of copy_, which is its only use.
