@@ -21,8 +21,8 @@ Graph chain_with_residuals(int64_t nodes) {
     Value* residual = x;
     x = build.from_channels_last(build.add(Op::conv, {build.to_channels_last(x), weight}, conv));
     x = build.clamp(x, 0, 6);
-    x = build.add(Op::sigmoid, {build.binary(Op::add, x, residual)});
-    x = build.binary(Op::mul, x, residual);
+    x = build.add(Op::sigmoid, {build.add(Op::add, {x, residual})});
+    x = build.add(Op::mul, {x, residual});
   }
   graph.add_output("y", x);
   return graph;

@@ -38,7 +38,7 @@ Crossings::Kind Crossings::kind_of(const Node& node) {
 }
 
 int Crossings::first_alike(Kind kind, int port) {
-  if (port < 0) return port;
+  if (port == kResultPort) return port;
   std::vector<int>& alike = first_alike_[kind];
   if (alike.empty()) {
     const Node& node = *first_[kind];
