@@ -59,7 +59,7 @@ def files(page: Path) -> dict[str, str]:
 
 
 def compiles(page: Path, compiler: str, generated: str) -> int:
-    """How many files were compiled; 0 if one does not compile."""
+    """How many files were compiled; 0, which is a failure, if one does not compile."""
     compiled = 0
     with tempfile.TemporaryDirectory() as scratch:
         names = files(page)
