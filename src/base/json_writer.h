@@ -63,7 +63,7 @@ class JsonWriter {
   template <typename Numbers>
   void numbers(const Numbers& values) {
     list_of(
-        values, [this](auto value) { number(value); }, Layout::one_line);
+        values, [this](auto value) { this->number(value); }, Layout::one_line);
   }
   /// Writes a list of strings, on one line if that is short.
   void strings(const std::vector<std::string>& values);
