@@ -53,7 +53,7 @@ std::string told(std::string_view pass, const Conv& conv, const Counted& counted
   rules.products = {.window_fs = 2, .pointwise_fs = 1, .depthwise_fs = 1, .grouped_fs = 1};
   rules.depthwise_places = {3, 4, 9, 25};
   counted.charge(rules);
-  Model model;
+  TestModel model;
   model.output(
       model.add(Op::conv, {model.input(conv.x), model.weights(conv.weight)},
                 ConvAttrs{conv.stride, {1, 1}, conv.low, conv.high, conv.groups, Bounds{}}));
@@ -130,7 +130,7 @@ TEST(ConvChoice, NothingIsSaidWhereNothingWasMeasured) {
     rules.products = products;
     rules.depthwise_places = {3, 4, 9, 25};
     rules.orders.moves.slice = rules.orders.moves.concat = {{{1, 0}}};
-    Model model;
+    TestModel model;
     Value* x = model.input({1, 9, 9, 4});
     const int64_t groups = pass == "split_depthwise" ? 4 : 1;
     model.output(model.conv(x, 4, pass == "split_depthwise" ? 7 : 3, 3, groups));
@@ -274,7 +274,7 @@ TEST(ConvChoice, RealDepthwiseCountsProductsAndConversions) {
 }
 
 TEST(ConvChoice, PaysFromAFifthOn) {
-  Model model;
+  TestModel model;
   const Node& conv = *model.conv(model.input({1, 4, 4, 2}), 2)->def();
   const TargetRules rules;
   std::vector<Explanation> explanations;

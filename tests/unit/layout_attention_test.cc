@@ -11,14 +11,14 @@ namespace {
 
 constexpr int64_t kHeads = 2, kHeadSize = 8, kChannels = kHeads * kHeadSize;
 
-Value* linear(Model& m, Value* x, int64_t outputs) {
+Value* linear(TestModel& m, Value* x, int64_t outputs) {
   return m.add(Op::linear, {x, m.weights({outputs, x->shape().back()}), m.weights({outputs})},
                LinearAttrs{});
 }
 
 /// Attention among the tokens of x [batch, tokens, channels], q, k and v from one product, which is
 /// rounded to 8 bits if `rounded`.
-Value* attention(Model& m, Value* x, bool rounded = false) {
+Value* attention(TestModel& m, Value* x, bool rounded = false) {
   const Dim batch = x->shape()[0], tokens = x->shape()[1];
   Value* qkv = linear(m, x, 3 * kChannels);
   if (rounded) {
@@ -41,23 +41,23 @@ Value* attention(Model& m, Value* x, bool rounded = false) {
 }
 
 /// x [1, 8, 8, channels], in four windows of 16 tokens: [4, 16, channels].
-Value* windows(Model& m, Value* x) {
+Value* windows(TestModel& m, Value* x) {
   x = m.permute(m.view(x, {2, 4, 2, 4, kChannels}), std::vector{0, 2, 1, 3, 4});
   return m.view(x, {4, 16, kChannels});
 }
-Value* from_windows(Model& m, Value* x) {
+Value* from_windows(TestModel& m, Value* x) {
   x = m.permute(m.view(x, {2, 2, 4, 4, kChannels}), std::vector{0, 2, 1, 3, 4});
   return m.view(x, {1, 8, 8, kChannels});
 }
 
-Model xnnpack_model() {
-  Model m;
+TestModel xnnpack_model() {
+  TestModel m;
   m.on(xnnpack::rules());
   return m;
 }
 
 TEST(AttentionPermutes, OneForTheHeadsAndOneForTheirResult) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.input({1, 16, kChannels});
   for (int block = 0; block < 2; ++block) x = m.add(Op::add, {x, attention(m, x)});
   m.output(x).run_all();
@@ -67,7 +67,7 @@ TEST(AttentionPermutes, OneForTheHeadsAndOneForTheirResult) {
 
 TEST(AttentionPermutes, WindowsGoIntoThem) {
   for (const int blocks : {1, 2, 4}) {
-    Model m = xnnpack_model();
+    TestModel m = xnnpack_model();
     Value* x = m.input({1, 8, 8, kChannels});
     for (int block = 0; block < blocks; ++block)
       x = m.add(Op::add, {x, from_windows(m, attention(m, windows(m, x)))});
@@ -77,7 +77,7 @@ TEST(AttentionPermutes, WindowsGoIntoThem) {
 }
 
 TEST(AttentionPermutes, WindowsThatAreRolledToo) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.input({1, 8, 8, kChannels});
   Value* y = m.add(Op::roll, {x}, RollAttrs{{1, 2}, {-2, -2}});
   y = from_windows(m, attention(m, windows(m, y)));
@@ -89,7 +89,7 @@ TEST(AttentionPermutes, WindowsThatAreRolledToo) {
 /// As in MobileViT: between convolutions, the pixels at one place of all 2x2 patches attend to each
 /// other, in several blocks without leaving that form.
 void expect_patches_go_into_them(bool rounded) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.conv_nchw(m.input({1, 3, 8, 8}), kChannels, 3, 1);
   Value* y = m.permute(m.view(x, {kChannels * 4, 2, 4, 2}), std::vector{0, 2, 1, 3});
   y = m.permute(m.view(y, {1, kChannels, 16, 4}), std::vector{0, 3, 2, 1});
@@ -112,7 +112,7 @@ TEST(AttentionPermutes, PatchesGoIntoThemThroughDequantize) { expect_patches_go_
 
 /// An axis that the permute takes apart has no neighbour to stay with: the slices stay as they are.
 TEST(AttentionPermutes, ASlicedAxisInPieces) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.input({4, 2, 6});
   x = m.view(m.permute(x, std::vector{2, 1, 0}), {12, 4});
   m.output(m.add(Op::tanh, {m.slice(x, 0, 3, 5)})).output(m.relu(m.slice(x, 0, 0, 6))).run_all();

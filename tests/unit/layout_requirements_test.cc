@@ -12,38 +12,40 @@
 namespace layline {
 namespace {
 
-Model xnnpack_model() {
-  Model m;
+TestModel xnnpack_model() {
+  TestModel m;
   m.on(xnnpack::rules());
   return m;
 }
 
-Value* linear(Model& m, Value* x, int64_t outputs, bool bias = true) {
+Value* linear(TestModel& m, Value* x, int64_t outputs, bool bias = true) {
   std::vector<Value*> operands = {x, m.weights({outputs, x->shape().back()})};
   if (bias) operands.push_back(m.weights({outputs}));
   return m.add(Op::linear, std::move(operands), LinearAttrs{});
 }
 /// x W with a constant W, as torch.matmul.
-Value* matmul(Model& m, Value* x, int64_t outputs) {
+Value* matmul(TestModel& m, Value* x, int64_t outputs) {
   return m.add(Op::matmul, {x, m.weights({x->shape().back(), outputs})}, MatmulAttrs{});
 }
-Value* permute(Model& m, Value* x, std::vector<int> order) { return m.permute(x, order); }
-Value* mean(Model& m, Value* x, Ints axes) { return m.add(Op::reduce_mean, {x}, AxesAttrs{axes}); }
+Value* permute(TestModel& m, Value* x, std::vector<int> order) { return m.permute(x, order); }
+Value* mean(TestModel& m, Value* x, Ints axes) {
+  return m.add(Op::reduce_mean, {x}, AxesAttrs{axes});
+}
 
-int contractions(const Model& m) {
+int contractions(const TestModel& m) {
   return m.count(Op::linear) + m.count(Op::matmul) + m.count(Op::conv);
 }
 
 // ---- A: operands that share a layout ----
 
 TEST(A1, OperandsOfOneOpShareALayoutOrTheGraphIsRefused) {
-  Model m;
+  TestModel m;
   Value* nchw = m.input({1, 3, 4, 5});
   EXPECT_THROW(m.add(Op::add, {nchw, m.to_channels_last(nchw)}), UserError);
 }
 
 TEST(A4, OperandsConvergeToTheLayoutThatCostsLeast) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.input({1, 4, 6, 6});
   Value* a = m.conv_nchw(x, 8, 3, 1);
   Value* b = m.conv_nchw(x, 8);
@@ -54,12 +56,12 @@ TEST(A4, OperandsConvergeToTheLayoutThatCostsLeast) {
 }
 
 TEST(A4, WhereNothingImprovesTheGraphIsAsWithoutPlacement) {
-  const auto make = [](Model& m) {
+  const auto make = [](TestModel& m) {
     Value* x = permute(m, m.input({2, 3, 4}), {2, 0, 1});
     m.output(m.add(Op::mul, {m.add(Op::tanh, {x}), m.weights({3})}));
     m.output(m.add(Op::softmax, {m.input({5, 7})}, AxisAttrs{1}));
   };
-  Model with, without;
+  TestModel with, without;
   make(with);
   make(without);
   run_pipeline(with.built(), {.target = xnnpack::rules()});
@@ -71,7 +73,7 @@ TEST(A4, WhereNothingImprovesTheGraphIsAsWithoutPlacement) {
 
 TEST(B1, LinearOverChannelsOfAnImageNeedsNoPermute) {
   for (const bool as_matmul : {false, true}) {
-    Model m = xnnpack_model();
+    TestModel m = xnnpack_model();
     Value* x = m.relu(m.conv_nchw(m.input({1, 3, 8, 8}), 16, 3, 1));
     Value* rows = m.view(permute(m, x, {0, 2, 3, 1}), {64, 16});
     rows = as_matmul ? matmul(m, rows, 24) : linear(m, rows, 24);
@@ -84,7 +86,7 @@ TEST(B1, LinearOverChannelsOfAnImageNeedsNoPermute) {
 }
 
 TEST(B1, AnyChainOfRelayoutsBetween) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.conv_nchw(m.input({1, 3, 4, 8}), 6);
   Value* y = x;
   for (int i = 0; i < 20; ++i) {
@@ -98,7 +100,7 @@ TEST(B1, AnyChainOfRelayoutsBetween) {
 }
 
 TEST(B2, ChannelsLastAndTransformerShapesStayAsTheyAre) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.input({1, 14, 14, 32});
   m.output(m.add(Op::add, {linear(m, m.add(Op::gelu, {linear(m, x, 64)}, GeluAttrs{}), 32), x}));
   Value* tokens = m.input({2, 16, 32});
@@ -110,7 +112,7 @@ TEST(B2, ChannelsLastAndTransformerShapesStayAsTheyAre) {
 TEST(B2, MixerTransposesBetweenTokensAndChannels) {
   // Two linears over different axes: one transpose each way is not needed, the second linear's
   // matmul can take its operand transposed.
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.input({1, 16, 32});
   for (int i = 0; i < 2; ++i) {
     Value* y = permute(m, linear(m, m.relu(linear(m, permute(m, x, {0, 2, 1}), 8)), 16), {0, 2, 1});
@@ -125,7 +127,7 @@ TEST(B2, MixerTransposesBetweenTokensAndChannels) {
 }
 
 TEST(B3, AReshapeThatMixesAxesIsLeftExactlyAsItIs) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.input({1, 2, 3, 4});
   m.output(m.view(linear(m, m.view(x, {12, 2}), 4, false), {1, 4, 3, 4}));
   const std::string before = print(m.built());
@@ -134,7 +136,7 @@ TEST(B3, AReshapeThatMixesAxesIsLeftExactlyAsItIs) {
 }
 
 TEST(B3, AlsoBetweenConvolutions) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.conv_nchw(m.input({1, 3, 3, 4}), 2);
   Value* y = m.view(linear(m, m.view(x, {12, 2}), 4, false), {1, 4, 3, 4});
   m.output(mean(m, m.conv_nchw(y, 5), {2, 3})).run_all();
@@ -142,10 +144,10 @@ TEST(B3, AlsoBetweenConvolutions) {
 }
 
 TEST(B4, NeverMiscompiled) {
-  using Between = Value* (*)(Model&, Value*);
+  using Between = Value* (*)(TestModel&, Value*);
   const Between kinds[] = {
       // A gather of pixels, then one of channels.
-      [](Model& m, Value* rows) {
+      [](TestModel& m, Value* rows) {
         return m.add(Op::gather,
                      {rows, m.constant(Constant::owned(DType::i64, {16},
                                                        [] {
@@ -159,24 +161,24 @@ TEST(B4, NeverMiscompiled) {
                      AxisAttrs{0});
       },
       // Spatial mixing.
-      [](Model& m, Value* rows) {
+      [](TestModel& m, Value* rows) {
         return permute(m, linear(m, permute(m, rows, {1, 0}), 16), {1, 0});
       },
       // The restore is not the inverse: rows and channels change places.
-      [](Model& m, Value* rows) {
+      [](TestModel& m, Value* rows) {
         return m.view(permute(m, linear(m, rows, 4), {1, 0}), {16, 4});
       },
-      [](Model& m, Value* rows) {
+      [](TestModel& m, Value* rows) {
         return m.view(permute(m, m.view(rows, {4, 4, 4}), {1, 0, 2}), {16, 4});
       },
-      [](Model& m, Value* rows) { return m.add(Op::cumsum, {rows}, AxisAttrs{0}); },
-      [](Model& m, Value* rows) { return m.add(Op::flip, {rows}, AxesAttrs{{0}}); },
+      [](TestModel& m, Value* rows) { return m.add(Op::cumsum, {rows}, AxisAttrs{0}); },
+      [](TestModel& m, Value* rows) { return m.add(Op::flip, {rows}, AxesAttrs{{0}}); },
   };
   // All dims are equal: H = W = C = 4, so that no axis can be told from another by its size.
   for (const std::vector<int>& restore :
        {std::vector{0, 3, 1, 2}, {0, 3, 2, 1}, {0, 1, 2, 3}, {0, 2, 3, 1}})
     for (const Between between : kinds) {
-      Model m = xnnpack_model();
+      TestModel m = xnnpack_model();
       Value* x = m.relu(m.conv_nchw(m.input({1, 4, 4, 4}), 4));
       Value* rows = m.view(permute(m, x, {0, 2, 3, 1}), {16, 4});
       Value* y = permute(m, m.view(linear(m, between(m, rows), 4), {1, 4, 4, 4}), restore);
@@ -185,7 +187,7 @@ TEST(B4, NeverMiscompiled) {
 }
 
 TEST(B4, LongChains) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.conv_nchw(m.input({1, 4, 4, 4}), 4);
   for (int i = 0; i < 100; ++i) {
     Value* rows = m.view(permute(m, x, {0, 2, 3, 1}), {16, 4});
@@ -197,7 +199,7 @@ TEST(B4, LongChains) {
 }
 
 TEST(B5, ASharedIntermediateIsNotBroken) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.conv_nchw(m.input({1, 3, 4, 8}), 6);
   Value* rows = m.view(permute(m, x, {0, 2, 3, 1}), {32, 6});
   Value* y = permute(m, m.view(linear(m, rows, 6), {1, 4, 8, 6}), {0, 3, 1, 2});
@@ -206,7 +208,7 @@ TEST(B5, ASharedIntermediateIsNotBroken) {
 }
 
 TEST(B5, SymbolicSizes) {
-  Model m;  // the target takes static shapes only
+  TestModel m;  // the target takes static shapes only
   const Dim n = Dim::symbol(m.built().add_symbol({"n", 1, 8}));
   Value* x = m.conv_nchw(m.input({n, 3, 4, 8}), 6);
   Value* rows = m.view(permute(m, x, {0, 2, 3, 1}), {n * Dim(32), 6});
@@ -217,7 +219,7 @@ TEST(B5, SymbolicSizes) {
 
 TEST(B6, AnAddIsBiasOnlyIfConstantAlongEveryOtherAxis) {
   const auto left = [](Shape added) {
-    Model m = xnnpack_model();
+    TestModel m = xnnpack_model();
     Value* x = m.conv_nchw(m.input({1, 3, 4, 4}), 4);
     Value* rows = m.view(permute(m, x, {0, 2, 3, 1}), {16, 4});
     Value* y = permute(m, m.view(linear(m, rows, 4, false), {1, 4, 4, 4}), {0, 3, 1, 2});
@@ -234,7 +236,7 @@ TEST(B6, AnAddIsBiasOnlyIfConstantAlongEveryOtherAxis) {
 
 TEST(B6, AResidualAddIsNeverTakenIn) {
   for (const bool swapped : {false, true}) {
-    Model m = xnnpack_model();
+    TestModel m = xnnpack_model();
     Value* x = m.conv_nchw(m.input({1, 3, 4, 4}), 4);
     Value* rows = m.view(permute(m, x, {0, 2, 3, 1}), {16, 4});
     Value* y = permute(m, m.view(linear(m, rows, 4), {1, 4, 4, 4}), {0, 3, 1, 2});
@@ -242,7 +244,7 @@ TEST(B6, AResidualAddIsNeverTakenIn) {
     EXPECT_EQ(m.count(Op::add), 1);
     EXPECT_EQ(m.moves(), 1);
     // Nor one whose other operand happens to have the shape of a bias.
-    Model gate = xnnpack_model();
+    TestModel gate = xnnpack_model();
     Value* bias = gate.input({1, 4, 1, 1});
     gate.output(gate.relu(gate.add(Op::add, {gate.conv_nchw(gate.input({1, 3, 4, 4}), 4), bias})));
     gate.run_all();
@@ -251,7 +253,7 @@ TEST(B6, AResidualAddIsNeverTakenIn) {
 }
 
 TEST(B7, OriginalWeightsAreGoneAndNamesAreUnique) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   m.built().add_input("constant", {DType::f32, {1}});
   Value* x = m.conv_nchw(m.input({1, 3, 4, 4}), 4);
   Value* flat = m.view(x, {1, 64});  // absorbed: the weight is reordered
@@ -270,25 +272,25 @@ TEST(B7, OriginalWeightsAreGoneAndNamesAreUnique) {
 // ---- Absorption ----
 
 TEST(Absorption, FlattenBeforeALinear) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.relu(m.conv_nchw(m.input({1, 3, 4, 4}), 6));
   m.output(linear(m, m.view(x, {1, 96}), 10)).run_all();
   EXPECT_EQ(m.moves(), 1);
 }
 
-Value* channel_shuffle(Model& m, Value* x, int64_t groups) {
+Value* channel_shuffle(TestModel& m, Value* x, int64_t groups) {
   const int64_t c = x->shape()[1].value();
   const Dim h = x->shape()[2], w = x->shape()[3];
   return m.view(permute(m, m.view(x, {1, groups, c / groups, h, w}), {0, 2, 1, 3, 4}),
                 {1, c, h, w});
 }
-Value* pixel_shuffle(Model& m, Value* x, int64_t r) {
+Value* pixel_shuffle(TestModel& m, Value* x, int64_t r) {
   const int64_t c = x->shape()[1].value() / (r * r), h = x->shape()[2].value(),
                 w = x->shape()[3].value();
   return m.view(permute(m, m.view(x, {1, c, r, r, h, w}), {0, 1, 4, 2, 5, 3}),
                 {1, c, h * r, w * r});
 }
-Value* pixel_unshuffle(Model& m, Value* x, int64_t r) {
+Value* pixel_unshuffle(TestModel& m, Value* x, int64_t r) {
   const int64_t c = x->shape()[1].value(), h = x->shape()[2].value() / r,
                 w = x->shape()[3].value() / r;
   return m.view(permute(m, m.view(x, {1, c, h, r, w, r}), {0, 1, 3, 5, 2, 4}),
@@ -296,14 +298,14 @@ Value* pixel_unshuffle(Model& m, Value* x, int64_t r) {
 }
 
 TEST(Absorption, ChannelShuffleBeforeAPointwiseConvolution) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.relu(m.conv_nchw(m.input({1, 3, 4, 4}), 6));
   m.output(mean(m, m.conv_nchw(channel_shuffle(m, x, 2), 5), {2, 3})).run_all();
   EXPECT_EQ(m.moves(), 1);
 }
 
 TEST(Absorption, ChannelShuffleAfterAConvolution) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = channel_shuffle(m, m.conv_nchw(m.input({1, 3, 4, 4}), 6, 3, 1), 3);
   Value* pooled =
       m.from_channels_last(m.add(Op::max_pool, {m.to_channels_last(x)},
@@ -313,7 +315,7 @@ TEST(Absorption, ChannelShuffleAfterAConvolution) {
 }
 
 TEST(Absorption, ChannelShufflesOnBothSides) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.relu(m.conv_nchw(m.input({1, 3, 4, 4}), 6));
   x = channel_shuffle(m, m.conv_nchw(channel_shuffle(m, x, 2), 6), 3);
   m.output(mean(m, m.conv_nchw(m.relu(x), 5), {2, 3})).run_all();
@@ -321,11 +323,11 @@ TEST(Absorption, ChannelShufflesOnBothSides) {
 }
 
 TEST(Absorption, PixelShufflesNextToConvolutionsMoveOnce) {
-  Model down = xnnpack_model();
+  TestModel down = xnnpack_model();
   Value* x = down.input({1, 3, 8, 8});
   down.output(mean(down, down.conv_nchw(pixel_unshuffle(down, x, 2), 5), {2, 3})).run_all();
   EXPECT_EQ(down.moves(), 1);
-  Model up = xnnpack_model();
+  TestModel up = xnnpack_model();
   Value* y = up.conv_nchw(up.input({1, 3, 4, 4}), 12);
   up.output(pixel_shuffle(up, y, 2)).run_all();
   EXPECT_EQ(up.moves(), 2);
@@ -334,7 +336,7 @@ TEST(Absorption, PixelShufflesNextToConvolutionsMoveOnce) {
 // ---- D4: what upstream's permute passes do ----
 
 TEST(D4, PermutesAroundElementwiseOpsAreRemoved) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.input({1, 4, 6, 8});
   Value* y = m.to_channels_last(x);
   y = m.add(Op::sigmoid, {m.add(Op::mul, {m.add(Op::add, {y, m.weights({8, 4})}), m.number(3)})});
@@ -343,7 +345,7 @@ TEST(D4, PermutesAroundElementwiseOpsAreRemoved) {
 }
 
 TEST(D4, PairsAreFusedAcrossBranches) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* y = m.to_channels_last(m.input({1, 4, 6, 8}));
   Value* a = m.add(Op::sigmoid, {y});
   Value* b = m.add(Op::tanh, {y});
@@ -353,7 +355,7 @@ TEST(D4, PairsAreFusedAcrossBranches) {
 }
 
 TEST(D4, PermutesThatMoveNothingAreViews) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   m.output(permute(m, m.input({1, 4, 1, 8}), {2, 1, 0, 3}))
       .output(permute(m, m.input({1, 5, 1}), {1, 2, 0}));
   m.run_all();
@@ -361,7 +363,7 @@ TEST(D4, PermutesThatMoveNothingAreViews) {
 }
 
 TEST(D4, PermutesPassSqueezesAndUnsqueezes) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = permute(m, m.input({4, 6, 8}), {2, 0, 1});
   x = m.relu(m.view(x, {8, 4, 1, 6}));
   x = m.add(Op::tanh, {m.view(x, {1, 8, 4, 6})});
@@ -370,7 +372,7 @@ TEST(D4, PermutesPassSqueezesAndUnsqueezes) {
 }
 
 TEST(D4, CascadedPermutesAndViewsAreFused) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.input({2, 3, 4, 5});
   Value* y = permute(m, permute(m, permute(m, x, {3, 1, 2, 0}), {1, 0, 3, 2}), {2, 3, 0, 1});
   m.output(y).output(m.view(m.view(m.view(x, {6, 20}), {5, 4, 6}), {120})).run_all();
@@ -381,7 +383,7 @@ TEST(D4, CascadedPermutesAndViewsAreFused) {
 // ---- D5: forks and joins ----
 
 TEST(D5, ElementwiseBranches) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.conv_nchw(m.input({1, 3, 6, 6}), 8);
   Value* gate = m.add(Op::mul, {x, m.add(Op::sigmoid, {x})});
   Value* other = m.add(Op::maximum, {m.add(Op::neg, {x}), m.add(Op::tanh, {gate})});
@@ -390,7 +392,7 @@ TEST(D5, ElementwiseBranches) {
 }
 
 TEST(D5, UpwardAndDownwardForks) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* a = m.to_channels_last(m.input({1, 4, 6, 6}));
   Value* b = m.to_channels_last(m.input({1, 4, 6, 6}));
   Value* sum = m.add(Op::add, {a, b});  // joins: both come permuted
@@ -401,7 +403,7 @@ TEST(D5, UpwardAndDownwardForks) {
 }
 
 TEST(D5, AValueThatIsReadInMoreFormsThanCandidatesAreLookedFor) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.input({2, 3, 4, 5});
   std::vector<int> order = {0, 1, 2, 3};
   do {
@@ -412,7 +414,7 @@ TEST(D5, AValueThatIsReadInMoreFormsThanCandidatesAreLookedFor) {
 }
 
 TEST(D5, ResidualJoinsOfDifferentDepth) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.conv_nchw(m.input({1, 3, 6, 6}), 8);
   std::vector<Value*> depths = {x};
   for (int i = 0; i < 6; ++i) {
@@ -426,7 +428,7 @@ TEST(D5, ResidualJoinsOfDifferentDepth) {
 }
 
 TEST(D5, SqueezeAndExciteGates) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* x = m.conv_nchw(m.input({1, 3, 6, 6}), 8);
   Value* gate =
       m.view(linear(m, m.relu(linear(m, m.view(mean(m, x, {2, 3}), {1, 8}), 4)), 8), {1, 8, 1, 1});
@@ -436,7 +438,7 @@ TEST(D5, SqueezeAndExciteGates) {
 }
 
 TEST(D5, ConcatOfDifferentlyLaidOutValuesConvertsOne) {
-  Model m = xnnpack_model();
+  TestModel m = xnnpack_model();
   Value* a = m.conv_nchw(m.input({1, 3, 6, 6}), 8);
   Value* b = m.input({1, 8, 6, 6});
   m.output(mean(m, m.conv_nchw(m.concat({a, b}, 1), 8), {2, 3})).run_all();
@@ -449,7 +451,7 @@ TEST(D8, AxesAreRightWhateverTheLayout) {
   for (uint32_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random(seed);
-    Model m = xnnpack_model();
+    TestModel m = xnnpack_model();
     // Two equal sizes: a wrong axis still type-checks.
     Value* x = m.conv_nchw(m.input({1, 3, 4, 4}), 4);
     for (int i = 0; i < 3; ++i) {

@@ -87,7 +87,7 @@ TEST(PipelineRun, APassThatIsDisabledChangesNothing) {
 
 TEST(PipelineRun, AGroupIsRunUntilNothingInItChanges) {
   // A batch norm is folded late in the group, and leaves work for those before it.
-  Model m;
+  TestModel m;
   m.output(m.batch_norm(m.conv_nchw(m.input({1, 3, 6, 6}), 4)));
   std::vector<std::string_view> ran;
   PipelineOptions options;

@@ -13,7 +13,7 @@ namespace {
 
 /// The op on inputs of the dtype, the last one a number where there are two; nothing if the op has
 /// attributes, or no such operands.
-bool build(Model& m, const OpInfo& row, DType dtype) {
+bool build(TestModel& m, const OpInfo& row, DType dtype) {
   Attributes attributes;
   if (row.attributes == Attributes(BinaryAttrs{}).index())
     attributes = BinaryAttrs{};
@@ -36,7 +36,7 @@ TEST(Legalise, EndsForEveryDType) {
     for (int i = 0; i < kDTypeCount; ++i) {
       const auto dtype = static_cast<DType>(i);
       SCOPED_TRACE(fmt::format("{} of {}", row.name, name(dtype)));
-      Model for_tosa, for_xnnpack;
+      TestModel for_tosa, for_xnnpack;
       if (!build(for_tosa, row, dtype)) continue;
       build(for_xnnpack, row, dtype);
       ++built;
@@ -48,7 +48,7 @@ TEST(Legalise, EndsForEveryDType) {
 }
 
 TEST(Legalise, RulesWithoutEndAreABug) {
-  Model m;
+  TestModel m;
   m.output(m.relu(m.input({2, 3})));
   const rewrites::Rule again{Op::clamp, [](const Builder& b, const Node& node) {
                                return b.clamp(b.add(Op::neg, {node.operand(0)}), 0, 1);

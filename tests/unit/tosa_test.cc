@@ -116,7 +116,7 @@ TEST(TosaLegalise, LeavesNothingToDoTwice) {
 }
 
 TEST(TosaLegalise, GroupedConvolutionIsSlicesInChannelsLastAndNoPermute) {
-  Model model;
+  TestModel model;
   Value* x = model.input({1, 8, 6, 6});
   Value* y = model.conv(model.to_channels_last(x), 12, 3, 1, 2, true);
   model.output(model.from_channels_last(y)).on(rules()).run_all();
@@ -127,7 +127,7 @@ TEST(TosaLegalise, GroupedConvolutionIsSlicesInChannelsLastAndNoPermute) {
 }
 
 TEST(TosaLegalise, WindowsThatDoNotDivideAreTrimmed) {
-  Model model;
+  TestModel model;
   Value* x = model.input({1, 8, 8, 3});
   // (8 + 1 + 1 - 3) / 2 leaves a row and a column of padding over; without padding, of the operand.
   Value* padded = model.add(Op::conv, {x, model.weights({4, 3, 3, 3})},
@@ -143,7 +143,7 @@ TEST(TosaLegalise, WindowsThatDoNotDivideAreTrimmed) {
 }
 
 TEST(TosaLegalise, MatmulTransposesNothingThatCanBeReadAsItIs) {
-  Model model;
+  TestModel model;
   Value* a = model.input({2, 3, 4});
   Value* weights = model.weights({5, 4});
   model.output(model.add(Op::matmul, {a, weights}, MatmulAttrs{true})).on(rules()).run_all();

@@ -13,7 +13,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kScale = 0.3;
 
 /// softmax(q k^T) v over a fused projection of [2, 5, 6] to 2 heads of width 3.
-class AttentionModel : public Model {
+class AttentionModel : public TestModel {
  public:
   AttentionModel() {
     Value* x = input({2, 5, 6});
@@ -121,7 +121,7 @@ TEST(RecogniseAttention, IsDoneOnce) {
 }
 
 TEST(RecogniseAttention, WithoutProjectionTheScaleGoesWhereItIsCheapest) {
-  Model m;
+  TestModel m;
   Value* q = m.input({2, 5, 3});
   Value* k = m.input({2, 7, 3});
   Value* s = m.add(Op::matmul, {q, k}, MatmulAttrs{true});
@@ -131,7 +131,7 @@ TEST(RecogniseAttention, WithoutProjectionTheScaleGoesWhereItIsCheapest) {
 }
 
 TEST(RecogniseAttention, WideHeadsAreScaledByTheirScores) {
-  Model m;
+  TestModel m;
   Value* q = m.input({2, 5, 30});
   Value* k = m.input({2, 7, 30});
   Value* scaled = m.add(Op::mul, {q, m.number(kScale)});
@@ -142,7 +142,7 @@ TEST(RecogniseAttention, WideHeadsAreScaledByTheirScores) {
 
 /// What is said of softmax(q k^T / 2) with queries and keys of these shapes.
 std::string place_of_scale(Shape q, Shape k, bool projected_q, bool projected_k) {
-  Model m;
+  TestModel m;
   const auto value = [&](const Shape& shape, bool projected) {
     Value* x = m.input(shape);
     return projected
@@ -453,7 +453,7 @@ TEST(FoldScale, ThroughRotaryEmbeddings) {
 }
 
 TEST(FoldScale, OfTwoProjectionsThatAreJoined) {
-  Model m;
+  TestModel m;
   Value* x = m.input({5, 6});
   Value* a = m.add(Op::linear, {x, m.weights({4, 6})}, LinearAttrs{});
   Value* b = m.conv(m.input({1, 1, 3, 6}), 4);
@@ -508,7 +508,7 @@ TEST(FoldScale, WhatDoesNotScaleStays) {
 }
 
 TEST(FoldScale, AWeightThatTwoOpsShareStays) {
-  Model m;
+  TestModel m;
   Value* x = m.input({5, 6});
   Value* weight = m.weights({4, 6});
   Value* a = m.add(Op::linear, {x, weight}, LinearAttrs{});
@@ -532,23 +532,23 @@ TEST(FoldScale, ZeroAndInfinityStay) {
 /// [2, 4, 5, 3] queries by [2, 2, 7, 3] keys that serve two heads each.
 TEST(FoldRepeats, RepeatedKeysAreMultipliedOnce) {
   static constexpr int kSwap[] = {0, 1, 3, 2};
-  const std::function<Value*(Model&, Value*, Value*)> forms[] = {
-      [](Model& m, Value* q, Value* k) {
+  const std::function<Value*(TestModel&, Value*, Value*)> forms[] = {
+      [](TestModel& m, Value* q, Value* k) {
         Value* more = m.view(m.expand(m.view(k, {2, 2, 1, 7, 3}), {2, 2, 2, 7, 3}), {2, 4, 7, 3});
         return m.add(Op::matmul, {q, more}, MatmulAttrs{true});
       },
-      [](Model& m, Value* q, Value* k) {
+      [](TestModel& m, Value* q, Value* k) {
         Value* more = m.view(m.expand(m.view(k, {2, 2, 1, 7, 3}), {2, 2, 2, 7, 3}), {2, 4, 7, 3});
         return m.add(Op::matmul, {q, m.permute(more, kSwap)}, MatmulAttrs{});
       },
-      [](Model& m, Value* q, Value* k) {
+      [](TestModel& m, Value* q, Value* k) {
         Value* y = m.add(Op::matmul, {m.view(q, {2, 2, 2, 5, 3}), m.view(k, {2, 2, 1, 7, 3})},
                          MatmulAttrs{true});
         return m.view(y, {2, 4, 5, 7});
       },
   };
   for (const auto& form : forms) {
-    Model m;
+    TestModel m;
     m.output(form(m, m.input({2, 4, 5, 3}), m.input({2, 2, 7, 3})));
     m.run({"fold_relayouts", "fold_repeats", "fold_relayouts"});
     EXPECT_EQ(m.count(Op::expand), 0);
@@ -559,7 +559,7 @@ TEST(FoldRepeats, RepeatedKeysAreMultipliedOnce) {
 
 TEST(FoldRepeats, RepetitionThatIsNotInnermostStays) {
   // Heads 0 1 0 1 instead of 0 0 1 1: neighbouring heads have different keys.
-  Model m;
+  TestModel m;
   Value* k = m.view(m.input({2, 2, 7, 3}), {2, 1, 2, 7, 3});
   Value* more = m.view(m.expand(k, {2, 2, 2, 7, 3}), {2, 4, 7, 3});
   m.output(m.add(Op::matmul, {m.input({2, 4, 5, 3}), more}, MatmulAttrs{true}));
@@ -568,7 +568,7 @@ TEST(FoldRepeats, RepetitionThatIsNotInnermostStays) {
 }
 
 TEST(FoldRepeats, RepetitionAlongOtherAxesStays) {
-  Model m;
+  TestModel m;
   Value* rows = m.expand(m.input({2, 1, 3}), {2, 7, 3});
   m.output(m.add(Op::matmul, {m.input({2, 5, 3}), rows}, MatmulAttrs{true}));
   m.run({"fold_repeats"});
@@ -576,7 +576,7 @@ TEST(FoldRepeats, RepetitionAlongOtherAxesStays) {
 }
 
 TEST(RecogniseAttention, AProductThatOthersReadIsNotScaledForThem) {
-  Model model;
+  TestModel model;
   Value* q = model.input({2, 4, 8});
   Value* k = model.input({2, 4, 8});
   Value* scores = model.add(Op::matmul, {q, k}, MatmulAttrs{true});

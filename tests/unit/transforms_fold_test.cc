@@ -10,7 +10,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(DeadCode, RemovesChainsThatNoOutputNeeds) {
-  Model m;
+  TestModel m;
   Value* x = m.input({2, 3});
   Value* dead = m.relu(m.add(Op::add, {x, m.weights({3})}));
   m.add(Op::mul, {dead, dead});
@@ -19,7 +19,7 @@ TEST(DeadCode, RemovesChainsThatNoOutputNeeds) {
 }
 
 TEST(FoldConstants, ComputesAndKeepsRelayoutsPending) {
-  Model m;
+  TestModel m;
   Value* x = m.input({3, 2});
   Value* sum = m.add(Op::add, {m.weights({2, 3}), m.number(1)});
   const int swap[] = {1, 0};
@@ -32,14 +32,14 @@ TEST(FoldConstants, ComputesAndKeepsRelayoutsPending) {
 }
 
 TEST(FoldConstants, LargeExpansionsStay) {
-  Model m;
+  TestModel m;
   Value* x = m.input({1024, 512});
   m.output(m.add(Op::add, {x, m.expand(m.number(1), {1024, 512})})).run({"fold_constants"});
   EXPECT_EQ(m.count(Op::expand), 1);
 }
 
 TEST(MergeDuplicates, MergesEqualNodesAndConstants) {
-  Model m;
+  TestModel m;
   Value* x = m.input({2, 3});
   Value* a = m.clamp(m.add(Op::add, {x, m.number(3)}), 0, 6);
   Value* b = m.clamp(m.add(Op::add, {x, m.number(3)}), 0, 6);
@@ -55,7 +55,7 @@ TEST(MergeDuplicates, MergesEqualNodesAndConstants) {
 TEST(FoldAffine, AfterConvolutionsOfAllKinds) {
   for (const int64_t groups : {1, 2, 4})
     for (const bool bias : {false, true}) {
-      Model m;
+      TestModel m;
       Value* x = m.conv(m.input({1, 5, 5, 4}), 8, 3, 1, groups, bias);
       x = m.add(Op::mul, {x, m.weights({1, 1, 8})});
       x = m.add(Op::add, {m.weights({8}), x});
@@ -68,7 +68,7 @@ TEST(FoldAffine, AfterConvolutionsOfAllKinds) {
 }
 
 TEST(FoldAffine, AfterLinearAndTransposedConvolution) {
-  Model m;
+  TestModel m;
   Value* x = m.add(Op::linear, {m.input({3, 4}), m.weights({5, 4})}, LinearAttrs{});
   m.output(m.add(Op::add, {m.add(Op::mul, {x, m.weights({5})}), m.weights({5})}));
   Value* y = m.add(Op::conv_transpose, {m.input({1, 3, 3, 4}), m.weights({2, 2, 2, 4})},
@@ -79,7 +79,7 @@ TEST(FoldAffine, AfterLinearAndTransposedConvolution) {
 }
 
 TEST(FoldAffine, WeightsStayViews) {
-  Model m;
+  TestModel m;
   Value* weight = m.weights({8, 4, 3, 3});  // as torch has it
   const std::byte* stored = constant_of(weight)->stored().data();
   Value* x = m.add(Op::conv, {m.input({1, 5, 5, 4}), m.to_channels_last(weight)},
@@ -90,7 +90,7 @@ TEST(FoldAffine, WeightsStayViews) {
 }
 
 TEST(FoldAffine, TakesOverTheClampOfTheFoldedOp) {
-  Model m;
+  TestModel m;
   Value* x = m.conv(m.input({1, 5, 5, 4}), 8);
   x = m.add(Op::add, {x, m.weights({8})}, BinaryAttrs{{0, 6}});
   m.output(x).run({"fold_affine"});
@@ -98,7 +98,7 @@ TEST(FoldAffine, TakesOverTheClampOfTheFoldedOp) {
 }
 
 TEST(FoldAffine, LeavesWhatItMayNotTake) {
-  Model m;
+  TestModel m;
   Value* shared = m.conv(m.input({1, 5, 5, 4}), 8);
   m.output(shared).output(m.add(Op::mul, {shared, m.weights({8})}));  // others read the conv
   Value* other_axis = m.conv(m.input({1, 8, 8, 4}), 8);
@@ -119,7 +119,7 @@ TEST(FoldAffine, LeavesWhatItMayNotTake) {
 TEST(FoldAffine, BeforeConvolutions) {
   for (const int64_t groups : {1, 2, 4})
     for (const bool bias : {false, true}) {
-      Model m;
+      TestModel m;
       Value* x = m.add(Op::mul, {m.input({1, 5, 5, 4}), m.weights({4})});
       m.output(m.conv(x, 8, 3, 1, groups, bias));  // padding: a factor only
       Value* y = m.add(Op::sub, {m.input({1, 5, 5, 4}), m.weights({4})});
@@ -133,7 +133,7 @@ TEST(FoldAffine, BeforeConvolutions) {
 }
 
 TEST(FoldAffine, BeforeMoreOutputsThanOneThreadTakes) {
-  Model model;
+  TestModel model;
   Value* x = model.add(Op::add, {model.input({2, 300}), model.weights({300})});
   model.output(
       model.add(Op::linear, {x, model.weights({1500, 300}), model.weights({1500})}, LinearAttrs{}));
@@ -142,7 +142,7 @@ TEST(FoldAffine, BeforeMoreOutputsThanOneThreadTakes) {
 }
 
 TEST(FoldAffine, BeforeThroughARelayout) {
-  Model m;
+  TestModel m;
   Value* x = m.add(Op::sub, {m.input({1, 3, 5, 5}), m.weights({1, 3, 1, 1})});
   x = m.add(Op::div, {x, m.weights({3, 1, 1})});
   m.output(m.conv(m.to_channels_last(x), 8, 3)).run({"fold_affine", "fold_affine"});
@@ -150,7 +150,7 @@ TEST(FoldAffine, BeforeThroughARelayout) {
 }
 
 TEST(FoldAffine, NoAdditionBeforePadding) {
-  Model m;
+  TestModel m;
   Value* x = m.add(Op::add, {m.input({1, 5, 5, 4}), m.weights({4})});
   m.output(m.conv(x, 8, 3, 1)).run({"fold_affine"});
   EXPECT_EQ(m.count(Op::add), 1);
@@ -160,7 +160,7 @@ TEST(FoldAffine, NoAdditionBeforePadding) {
 // ---- fuse_clamp ----
 
 TEST(FuseClamp, IntoWhatComputes) {
-  Model m;
+  TestModel m;
   Value* x = m.input({1, 6, 6, 4});
   x = m.relu(m.conv(x, 4));
   x = m.clamp(m.add(Op::add, {x, x}), -1, 6);
@@ -180,7 +180,7 @@ TEST(FuseClamp, BoundsIntersect) {
   };
   for (const std::string_view pass : {"fuse_clamp", "simplify"})
     for (const auto& [first, second] : cases) {
-      Model m;
+      TestModel m;
       Value* x = m.clamp(m.input({50}), first.min, first.max);
       m.output(m.clamp(x, second.min, second.max)).run({pass});
       EXPECT_EQ(m.count(Op::clamp), 1);
@@ -188,7 +188,7 @@ TEST(FuseClamp, BoundsIntersect) {
 }
 
 TEST(FuseClamp, NotIntoARangeOfOneNumber) {
-  Model model;
+  TestModel model;
   Value* x = model.input({1, 3, 3, 2});
   model.output(model.clamp(model.clamp(model.conv(x, 4), 0, 0.75), 0.75, 6));
   model.run({"fuse_clamp"});
@@ -196,7 +196,7 @@ TEST(FuseClamp, NotIntoARangeOfOneNumber) {
 }
 
 TEST(FuseClamp, NotIntoSharedValuesNorIntegers) {
-  Model m;
+  TestModel m;
   Value* shared = m.conv(m.input({1, 5, 5, 4}), 8);
   m.output(shared).output(m.relu(shared));
   Value* i = m.input({4}, DType::i8);
@@ -207,12 +207,12 @@ TEST(FuseClamp, NotIntoSharedValuesNorIntegers) {
 
 // ---- fuse_pad ----
 
-Value* pad(Model& m, Value* x, Ints low, Ints high, double value = 0) {
+Value* pad(TestModel& m, Value* x, Ints low, Ints high, double value = 0) {
   return m.add(Op::pad, {x}, PadAttrs{std::move(low), std::move(high), PadMode::constant, value});
 }
 
 TEST(FusePad, IntoConvolutionAndMaxPool) {
-  Model m;
+  TestModel m;
   Value* x = pad(m, m.input({1, 5, 5, 4}), {0, 1, 2, 0}, {0, 0, 1, 0});
   m.output(m.conv(x, 8, 3, 1));
   Value* y = pad(m, m.input({1, 6, 6, 4}), {0, 1, 1, 0}, {0, 1, 1, 0}, -kInfinity);
@@ -224,7 +224,7 @@ TEST(FusePad, IntoConvolutionAndMaxPool) {
 }
 
 TEST(FusePad, LeavesOtherPads) {
-  Model m;
+  TestModel m;
   m.output(m.conv(pad(m, m.input({1, 5, 5, 4}), {0, 1, 1, 0}, {0, 1, 1, 0}, 1), 8, 3));
   m.output(m.conv(pad(m, m.input({1, 5, 5, 4}), {0, 1, 1, 2}, {0, 1, 1, 2}), 8, 3));
   const PoolAttrs pool{{2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, false, {}};
@@ -239,31 +239,31 @@ TEST(FusePad, LeavesOtherPads) {
 // ---- recognise_hardswish ----
 
 TEST(RecogniseHardswish, InItsSpellings) {
-  using Spelling = Value* (*)(Model&, Value*);
+  using Spelling = Value* (*)(TestModel&, Value*);
   const Spelling spellings[] = {
-      [](Model& m, Value* x) {
+      [](TestModel& m, Value* x) {
         Value* gate = m.clamp(m.add(Op::add, {x, m.number(3)}), 0, 6);
         return m.add(Op::div, {m.add(Op::mul, {x, gate}), m.number(6)});
       },
-      [](Model& m, Value* x) {
+      [](TestModel& m, Value* x) {
         Value* gate = m.clamp(m.add(Op::add, {m.number(3), x}), 0, 6);
         return m.add(Op::mul, {m.add(Op::mul, {gate, m.number(1.0 / 6)}), x});
       },
-      [](Model& m, Value* x) {
+      [](TestModel& m, Value* x) {
         Value* gate = m.add(Op::add, {x, m.number(3)}, BinaryAttrs{{0, 6}});
         return m.add(Op::mul, {x, m.add(Op::div, {gate, m.number(6)})});
       },
-      [](Model& m, Value* x) {
+      [](TestModel& m, Value* x) {
         Value* gate = m.clamp(m.add(Op::sub, {x, m.number(-3)}), 0, 6);
         return m.add(Op::mul, {gate, m.add(Op::mul, {m.number(1.0 / 6), x})});
       },
-      [](Model& m, Value* x) {
+      [](TestModel& m, Value* x) {
         Value* line = m.add(Op::add, {m.add(Op::mul, {x, m.number(1.0 / 6)}), m.number(0.5)});
         return m.add(Op::mul, {x, m.clamp(line, 0, 1)});
       },
   };
   for (const Spelling spelling : spellings) {
-    Model m;
+    TestModel m;
     m.output(spelling(m, m.input({2, 50}))).run({"recognise_hardswish"});
     EXPECT_EQ(m.count(Op::hardswish), 1);
     EXPECT_EQ(m.work(), 1);
@@ -271,7 +271,7 @@ TEST(RecogniseHardswish, InItsSpellings) {
 }
 
 TEST(RecogniseHardswish, NotElsewhere) {
-  Model m;
+  TestModel m;
   Value* x = m.input({2, 5});
   Value* gate = m.clamp(m.add(Op::add, {x, m.number(3)}), 0, 6);
   m.output(m.add(Op::mul, {x, gate}));                                               // no division

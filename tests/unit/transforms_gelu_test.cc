@@ -11,16 +11,18 @@ namespace {
 
 const double kRoot = std::sqrt(2 / std::numbers::pi);
 
-Value* times(Model& m, Value* x, double factor) { return m.add(Op::mul, {x, m.number(factor)}); }
-Value* plus(Model& m, Value* x, double shift) { return m.add(Op::add, {x, m.number(shift)}); }
-Value* erf(Model& m, Value* x) { return m.add(Op::erf, {x}); }
-Value* tanh(Model& m, Value* x) { return m.add(Op::tanh, {x}); }
-Value* cube(Model& m, Value* x) { return m.add(Op::pow, {x, m.number(3)}); }
+Value* times(TestModel& m, Value* x, double factor) {
+  return m.add(Op::mul, {x, m.number(factor)});
+}
+Value* plus(TestModel& m, Value* x, double shift) { return m.add(Op::add, {x, m.number(shift)}); }
+Value* erf(TestModel& m, Value* x) { return m.add(Op::erf, {x}); }
+Value* tanh(TestModel& m, Value* x) { return m.add(Op::tanh, {x}); }
+Value* cube(TestModel& m, Value* x) { return m.add(Op::pow, {x, m.number(3)}); }
 
-using Spelling = Value* (*)(Model&, Value*);
+using Spelling = Value* (*)(TestModel&, Value*);
 
 void expect_gelu(Spelling spelling, bool tanh) {
-  Model m;
+  TestModel m;
   // What it is taken of is itself computed, in ops like those of the formula.
   Value* x = m.add(Op::add, {m.input({2, 50}), times(m, m.input({2, 50}), 0.5)});
   m.output(spelling(m, x)).run({"recognise_gelu"});
@@ -32,23 +34,23 @@ void expect_gelu(Spelling spelling, bool tanh) {
 
 TEST(RecogniseGelu, InItsSpellings) {
   const Spelling spellings[] = {
-      [](Model& m, Value* x) {  // torch's decomposition
+      [](TestModel& m, Value* x) {  // torch's decomposition
         Value* f = erf(m, times(m, x, 1 / std::numbers::sqrt2));
         return m.add(Op::mul, {times(m, x, 0.5), plus(m, f, 1)});
       },
-      [](Model& m, Value* x) {
+      [](TestModel& m, Value* x) {
         Value* f = erf(m, m.add(Op::div, {x, m.number(std::numbers::sqrt2)}));
         return times(m, m.add(Op::mul, {x, plus(m, f, 1)}), 0.5);
       },
-      [](Model& m, Value* x) {
+      [](TestModel& m, Value* x) {
         Value* f = erf(m, m.add(Op::div, {x, m.number(std::numbers::sqrt2)}));
         return m.add(Op::mul, {x, plus(m, times(m, f, 0.5), 0.5)});
       },
-      [](Model& m, Value* x) {
+      [](TestModel& m, Value* x) {
         Value* f = erf(m, times(m, x, 0.70710678));
         return m.add(Op::div, {m.add(Op::mul, {m.add(Op::add, {m.number(1), f}), x}), m.number(2)});
       },
-      [](Model& m, Value* x) {  // multiplied out
+      [](TestModel& m, Value* x) {  // multiplied out
         Value* half = times(m, x, 0.5);
         Value* f = erf(m, times(m, x, 1 / std::numbers::sqrt2));
         return m.add(Op::add, {half, m.add(Op::mul, {half, f})});
@@ -59,16 +61,16 @@ TEST(RecogniseGelu, InItsSpellings) {
 
 TEST(RecogniseGelu, TheApproximationInItsSpellings) {
   const Spelling spellings[] = {
-      [](Model& m, Value* x) {
+      [](TestModel& m, Value* x) {
         Value* inner = m.add(Op::add, {x, times(m, cube(m, x), 0.044715)});
         return m.add(Op::mul, {times(m, x, 0.5), plus(m, tanh(m, times(m, inner, kRoot)), 1)});
       },
-      [](Model& m, Value* x) {
+      [](TestModel& m, Value* x) {
         Value* inner = plus(m, m.add(Op::mul, {times(m, x, 0.044715), x}), 1);
         Value* f = tanh(m, m.add(Op::mul, {times(m, x, 0.7978845608), inner}));
         return m.add(Op::mul, {times(m, x, 0.5), plus(m, f, 1)});
       },
-      [](Model& m, Value* x) {
+      [](TestModel& m, Value* x) {
         Value* square = m.add(Op::square, {x});
         Value* inner = m.add(
             Op::add, {times(m, x, kRoot), times(m, m.add(Op::mul, {square, x}), kRoot * 0.044715)});
@@ -79,7 +81,7 @@ TEST(RecogniseGelu, TheApproximationInItsSpellings) {
 }
 
 TEST(RecogniseGelu, NotElsewhere) {
-  Model m;
+  TestModel m;
   Value* x = m.input({2, 5});
   const double slope = 1 / std::numbers::sqrt2;
   auto gelu = [&](Value* value, Value* f) {

@@ -16,8 +16,8 @@
 namespace layline {
 namespace {
 
-Model small_model() {
-  Model m;
+TestModel small_model() {
+  TestModel m;
   m.output(m.relu(m.batch_norm(m.conv_nchw(m.input({1, 3, 6, 6}), 4, 3, 1))));
   return m;
 }
@@ -31,7 +31,7 @@ TEST(Pipeline, PassesHaveNamesAndSummaries) {
 }
 
 TEST(Pipeline, UnknownNamesListThePasses) {
-  Model m = small_model();
+  TestModel m = small_model();
   for (const PipelineOptions& options :
        {PipelineOptions{.disabled = {"fold_afine"}}, PipelineOptions{.stop_after = "fold_afine"}}) {
     try {
@@ -45,7 +45,7 @@ TEST(Pipeline, UnknownNamesListThePasses) {
 
 TEST(Pipeline, DisabledPassesDoNotRun) {
   for (const Pass& pass : all_passes()) {
-    Model m = small_model();
+    TestModel m = small_model();
     const PipelineReport report =
         run_pipeline(m.built(), {.disabled = {std::string(pass.name)}, .validate = true});
     for (const PassReport& entry : report.passes)
@@ -54,7 +54,7 @@ TEST(Pipeline, DisabledPassesDoNotRun) {
 }
 
 TEST(Pipeline, StopsAfterAPassAndShowsEachGraph) {
-  Model m = small_model();
+  TestModel m = small_model();
   std::vector<std::string_view> ran;
   run_pipeline(m.built(),
                {.stop_after = "fold_relayouts",
@@ -64,14 +64,14 @@ TEST(Pipeline, StopsAfterAPassAndShowsEachGraph) {
 }
 
 TEST(Pipeline, ExplainsOnlyWhenAsked) {
-  Model quiet = small_model();
+  TestModel quiet = small_model();
   EXPECT_TRUE(run_pipeline(quiet.built()).explanations.empty());
-  Model loud = small_model();
+  TestModel loud = small_model();
   EXPECT_FALSE(run_pipeline(loud.built(), {.explain = true}).explanations.empty());
 }
 
 TEST(Pipeline, IsStable) {
-  Model m = small_model();
+  TestModel m = small_model();
   run_pipeline(m.built());
   const std::string once = print(m.built());
   for (const PassReport& report : run_pipeline(m.built()).passes)
@@ -80,7 +80,7 @@ TEST(Pipeline, IsStable) {
 }
 
 TEST(Pipeline, SymbolicSizes) {
-  Model m;
+  TestModel m;
   const Dim batch = Dim::symbol(m.built().add_symbol({"batch", 1, 16}));
   Value* x = m.input({batch, 3, 4, 4});
   x = m.relu(m.batch_norm(m.conv_nchw(x, 4, 3, 1)));
@@ -90,7 +90,7 @@ TEST(Pipeline, SymbolicSizes) {
 }
 
 TEST(Validator, NamesThePassAndTheOutput) {
-  Model m;
+  TestModel m;
   Value* x = m.input({2, 3});
   m.output(x).output(m.add(Op::neg, {x}));
   Validator validator(m.built(), probes(m.built()));
@@ -133,7 +133,7 @@ TEST(Validator, NamesTheFirstNodeThatDiffers) {
 }
 
 TEST(Validator, ProbesAreIntegersWhereOpsAreExact) {
-  Model m;
+  TestModel m;
   m.output(m.conv_nchw(m.input({1, 3, 4, 4}), 4));
   const std::vector<Tensor> inputs = probes(m.built());
   for (int64_t i = 0; i < inputs[0].count(); ++i)
@@ -141,7 +141,7 @@ TEST(Validator, ProbesAreIntegersWhereOpsAreExact) {
 }
 
 TEST(Pipeline, LinearInTheSizeOfTheGraph) {
-  Model m;
+  TestModel m;
   Value* x = m.input({1, 2, 2, 2});
   for (int i = 0; i < 5000; ++i) x = m.add(Op::add, {m.relu(m.conv_nchw(x, 2)), x});
   m.output(x);

@@ -6,7 +6,7 @@
 namespace layline {
 namespace {
 
-class Quantised : public Model {
+class Quantised : public TestModel {
  public:
   Value* quantize(Value* x, float scale, int32_t zero_point, DType dtype = DType::i8) {
     return add(Op::quantize, {x}, QuantisationAttrs{per_tensor(dtype, scale, zero_point)});

@@ -9,7 +9,7 @@ namespace {
 constexpr int kSwap[] = {1, 0};
 
 TEST(FoldRelayouts, InversesCancel) {
-  Model m;
+  TestModel m;
   Value* x = m.input({1, 3, 4, 5});
   m.output(m.from_channels_last(m.to_channels_last(x))).run({"fold_relayouts"});
   EXPECT_EQ(m.count(Op::relayout), 0);
@@ -17,7 +17,7 @@ TEST(FoldRelayouts, InversesCancel) {
 }
 
 TEST(FoldRelayouts, ViewsComposeWithMovements) {
-  Model m;
+  TestModel m;
   Value* x = m.input({2, 3, 4});
   Value* y = m.view(m.permute(m.view(x, {6, 4}), kSwap), {2, 2, 6});
   m.output(y).run({"fold_relayouts"});
@@ -25,21 +25,21 @@ TEST(FoldRelayouts, ViewsComposeWithMovements) {
 }
 
 TEST(FoldRelayouts, TwoStepsStayWhereOneCannotDo) {
-  Model m;
+  TestModel m;
   Value* x = m.permute(m.input({2, 3}), kSwap);  // [3,2], then split by 2
   m.output(m.permute(m.view(x, {2, 3}), kSwap)).run({"fold_relayouts", "fold_relayouts"});
   EXPECT_EQ(m.moves(), 2);
 }
 
 TEST(FoldRelayouts, SharedMovementIsNotRepeatedForAView) {
-  Model m;
+  TestModel m;
   Value* moved = m.permute(m.input({2, 3}), kSwap);
   m.output(moved).output(m.view(moved, {6})).run({"fold_relayouts"});
   EXPECT_EQ(m.moves(), 1);
 }
 
 TEST(FoldRelayouts, SharedMovementIsReadThroughByAnother) {
-  Model m;
+  TestModel m;
   Value* moved = m.permute(m.input({2, 3}), kSwap);
   m.output(moved).output(m.permute(moved, kSwap)).run({"fold_relayouts"});
   EXPECT_EQ(m.moves(), 1);
@@ -49,7 +49,7 @@ TEST(FoldRelayouts, SharedMovementIsReadThroughByAnother) {
 TEST(FoldRelayouts, StaysWithinTheFactorsThatAKernelMoves) {
   // Reversing seven axes is one relayout of seven factors; in two steps it is five and four.
   for (const size_t most : {6, 7}) {
-    Model m;
+    TestModel m;
     TargetRules target;
     target.orders.moves.most_factors = most;
     m.on(target);
@@ -61,7 +61,7 @@ TEST(FoldRelayouts, StaysWithinTheFactorsThatAKernelMoves) {
 }
 
 TEST(FoldRelayouts, WhatNoKernelMovesIsComposedOn) {
-  Model m;
+  TestModel m;
   Value* x = m.input({2, 3, 2, 3, 2, 3, 2});
   const std::vector reversal{6, 5, 4, 3, 2, 1, 0};
   m.output(m.permute(m.permute(x, reversal), reversal)).run({"fold_relayouts"});
@@ -71,7 +71,7 @@ TEST(FoldRelayouts, WhatNoKernelMovesIsComposedOn) {
 // ---- place_layouts ----
 
 TEST(PlaceLayouts, ElementwiseOpsBetweenInverses) {
-  Model m;
+  TestModel m;
   Value* a = m.from_channels_last(m.input({1, 4, 5, 3}));
   Value* b = m.from_channels_last(m.input({1, 4, 5, 3}));
   m.output(m.to_channels_last(m.relu(m.add(Op::add, {a, b})))).run({"place_layouts"});
@@ -79,7 +79,7 @@ TEST(PlaceLayouts, ElementwiseOpsBetweenInverses) {
 }
 
 TEST(PlaceLayouts, ConstantsAndBroadcastOperandsFollow) {
-  Model m;
+  TestModel m;
   Value* x = m.from_channels_last(m.input({1, 4, 5, 3}));
   x = m.add(Op::mul, {x, m.weights({3, 1, 1})});
   x = m.add(Op::add, {x, m.weights({3, 4, 5})});
@@ -93,7 +93,7 @@ TEST(PlaceLayouts, ConstantsAndBroadcastOperandsFollow) {
 }
 
 TEST(PlaceLayouts, MovesTheSmallerOperandWhereTheyDisagree) {
-  Model m;
+  TestModel m;
   Value* a = m.from_channels_last(m.input({2, 4, 4, 4}));
   Value* b = m.input({4, 4, 4});
   m.output(m.to_channels_last(m.add(Op::add, {a, b}))).run({"place_layouts"});
@@ -102,7 +102,7 @@ TEST(PlaceLayouts, MovesTheSmallerOperandWhereTheyDisagree) {
 }
 
 TEST(PlaceLayouts, AMovedValueThatIsAnOutputIsMovedOnce) {
-  Model m;
+  TestModel m;
   Value* a = m.from_channels_last(m.input({1, 4, 5, 3}));
   m.output(a).output(m.relu(a)).output(m.add(Op::neg, {a})).run({"fold_relayouts"});
   m.run_all();
@@ -110,7 +110,7 @@ TEST(PlaceLayouts, AMovedValueThatIsAnOutputIsMovedOnce) {
 }
 
 TEST(PlaceLayouts, NothingToGainLeavesTheGraphAlone) {
-  Model m;
+  TestModel m;
   m.output(m.relu(m.from_channels_last(m.input({1, 4, 5, 3}))));
   const std::string before = print(m.built());
   m.run({"place_layouts"});
@@ -118,7 +118,7 @@ TEST(PlaceLayouts, NothingToGainLeavesTheGraphAlone) {
 }
 
 TEST(PlaceLayouts, DoesNotBreakBroadcastAcrossAMergedAxis) {
-  Model m;
+  TestModel m;
   Value* x = m.input({3, 2, 4});
   const Relayout merge = Relayout::from_factors({3, 2, 4}, {3, 2, 4}, {1, 0, 2}, {6, 4});
   m.output(m.add(Op::add, {m.relayout(x, merge), m.weights({6, 1})})).run_all();
@@ -127,32 +127,35 @@ TEST(PlaceLayouts, DoesNotBreakBroadcastAcrossAMergedAxis) {
 
 TEST(PlaceLayouts, OpsAlongAxesBetweenInverses) {
   const auto crosses = [](auto&& make) {
-    Model m;
+    TestModel m;
     Value* x = m.from_channels_last(m.input({2, 4, 5, 3}));
     m.output(m.to_channels_last(make(m, x))).run({"place_layouts"});
     return m.moves() == 0;
   };
-  EXPECT_TRUE(crosses([](Model& m, Value* x) { return m.slice(x, 1, 1, 2); }));
-  EXPECT_TRUE(crosses([](Model& m, Value* x) { return m.slice(x, 2, 1, 2, 2); }));
-  EXPECT_TRUE(crosses([](Model& m, Value* x) {
+  EXPECT_TRUE(crosses([](TestModel& m, Value* x) { return m.slice(x, 1, 1, 2); }));
+  EXPECT_TRUE(crosses([](TestModel& m, Value* x) { return m.slice(x, 2, 1, 2, 2); }));
+  EXPECT_TRUE(crosses([](TestModel& m, Value* x) {
     return m.concat({x, x, m.weights({2, 3, 4, 5})}, 1);
   }));
-  EXPECT_TRUE(crosses([](Model& m, Value* x) {
+  EXPECT_TRUE(crosses([](TestModel& m, Value* x) {
     return m.add(Op::pad, {x}, PadAttrs{{0, 1, 0, 2}, {0, 0, 3, 0}, PadMode::constant, 0.5});
   }));
-  EXPECT_TRUE(crosses([](Model& m, Value* x) {
+  EXPECT_TRUE(crosses([](TestModel& m, Value* x) {
     return m.add(Op::pad, {x}, PadAttrs{{0, 0, 1, 2}, {0, 0, 3, 0}, PadMode::reflect, 0});
   }));
-  EXPECT_TRUE(crosses([](Model& m, Value* x) { return m.add(Op::flip, {x}, AxesAttrs{{1, 3}}); }));
-  EXPECT_TRUE(crosses([](Model& m, Value* x) {
+  EXPECT_TRUE(crosses([](TestModel& m, Value* x) {
+    return m.add(Op::flip, {x}, AxesAttrs{{1, 3}});
+  }));
+  EXPECT_TRUE(crosses([](TestModel& m, Value* x) {
     return m.add(Op::roll, {x}, RollAttrs{{3, 1}, {1, 2}});
   }));
-  EXPECT_TRUE(crosses([](Model& m, Value* x) { return m.add(Op::softmax, {x}, AxisAttrs{1}); }));
-  EXPECT_TRUE(crosses([](Model& m, Value* x) { return m.add(Op::cumsum, {x}, AxisAttrs{2}); }));
   EXPECT_TRUE(
-      crosses([](Model& m, Value* x) { return m.add(Op::reduce_max, {x}, AxesAttrs{{1}}); }));
-  EXPECT_TRUE(crosses([](Model& m, Value* x) { return m.add(Op::argmax, {x}, AxisAttrs{2}); }));
-  EXPECT_TRUE(crosses([](Model& m, Value* x) {
+      crosses([](TestModel& m, Value* x) { return m.add(Op::softmax, {x}, AxisAttrs{1}); }));
+  EXPECT_TRUE(crosses([](TestModel& m, Value* x) { return m.add(Op::cumsum, {x}, AxisAttrs{2}); }));
+  EXPECT_TRUE(
+      crosses([](TestModel& m, Value* x) { return m.add(Op::reduce_max, {x}, AxesAttrs{{1}}); }));
+  EXPECT_TRUE(crosses([](TestModel& m, Value* x) { return m.add(Op::argmax, {x}, AxisAttrs{2}); }));
+  EXPECT_TRUE(crosses([](TestModel& m, Value* x) {
     return m.expand(m.slice(x, 1, 0, 1), {2, 3, 4, 5});
   }));
 }
@@ -162,7 +165,7 @@ TEST(PlaceLayouts, OpsAlongAxesOfASplitTensor) {
   const Relayout split =
       Relayout::from_factors({2, 6, 8}, {2, 3, 2, 8}, {0, 2, 3, 1}, {2, 2, 8, 3});
   const auto crosses = [&](auto&& make) {
-    Model m;
+    TestModel m;
     Value* y = make(m, m.relayout(m.input({2, 6, 8}), split));
     const Dim n = y->shape()[0], d = y->shape()[1], last = y->shape()[2], c = y->shape()[3];
     m.output(m.relayout(
@@ -170,24 +173,25 @@ TEST(PlaceLayouts, OpsAlongAxesOfASplitTensor) {
     m.run({"place_layouts"});
     return m.moves() == 0;
   };
-  EXPECT_TRUE(crosses([](Model& m, Value* x) { return m.slice(x, 2, 1, 3, 2); }));
-  EXPECT_TRUE(crosses([](Model& m, Value* x) { return m.concat({x, x}, 2); }));
-  EXPECT_TRUE(crosses([](Model& m, Value* x) {
+  EXPECT_TRUE(crosses([](TestModel& m, Value* x) { return m.slice(x, 2, 1, 3, 2); }));
+  EXPECT_TRUE(crosses([](TestModel& m, Value* x) { return m.concat({x, x}, 2); }));
+  EXPECT_TRUE(crosses([](TestModel& m, Value* x) {
     return m.add(Op::reduce_sum, {x}, AxesAttrs{{0, 2}});
   }));
-  EXPECT_TRUE(crosses([](Model& m, Value* x) { return m.slice(x, 1, 1, 1); }));
-  EXPECT_TRUE(crosses([](Model& m, Value* x) { return m.add(Op::softmax, {x}, AxisAttrs{3}); }));
+  EXPECT_TRUE(crosses([](TestModel& m, Value* x) { return m.slice(x, 1, 1, 1); }));
+  EXPECT_TRUE(
+      crosses([](TestModel& m, Value* x) { return m.add(Op::softmax, {x}, AxisAttrs{3}); }));
 }
 
 TEST(PlaceLayouts, GlobalMeanLeavesAView) {
-  Model m;
+  TestModel m;
   Value* x = m.from_channels_last(m.input({2, 4, 5, 3}));
   m.output(m.add(Op::reduce_mean, {x}, AxesAttrs{{2, 3}})).run({"place_layouts"});
   EXPECT_EQ(m.moves(), 0);
 }
 
 TEST(PlaceLayouts, ThePadOfAConvolution) {
-  Model m;
+  TestModel m;
   Value* x = m.input({1, 3, 6, 6});
   Value* padded = m.add(Op::pad, {x}, PadAttrs{{0, 0, 1, 1}, {0, 0, 2, 2}, PadMode::constant, 0});
   m.output(m.conv(m.to_channels_last(padded), 4, 3)).run({"place_layouts"});
@@ -200,7 +204,7 @@ TEST(PlaceLayouts, ThePadOfAConvolution) {
 // ---- Networks ----
 
 TEST(Networks, ConvolutionsKeepOneRelayoutAtEachBorder) {
-  Model m;
+  TestModel m;
   Value* x = m.input({1, 3, 6, 6});
   for (int i = 0; i < 4; ++i) x = m.relu(m.batch_norm(m.conv_nchw(x, 4, 3, 1)));
   m.output(x).run_all();
@@ -209,7 +213,7 @@ TEST(Networks, ConvolutionsKeepOneRelayoutAtEachBorder) {
 }
 
 TEST(Networks, ResidualBlocks) {
-  Model m;
+  TestModel m;
   Value* x = m.relu(m.conv_nchw(m.input({1, 3, 6, 6}), 4));
   for (int i = 0; i < 3; ++i) {
     Value* y = m.relu(m.batch_norm(m.conv_nchw(x, 4, 3, 1)));
@@ -224,7 +228,7 @@ TEST(Networks, ResidualBlocks) {
 }
 
 TEST(Networks, DenseBlocks) {
-  Model m;
+  TestModel m;
   std::vector<Value*> parts = {m.conv_nchw(m.input({1, 3, 6, 6}), 4)};
   for (int i = 0; i < 4; ++i) {
     Value* all = m.concat(std::vector<Value*>(parts), 1);
@@ -235,7 +239,7 @@ TEST(Networks, DenseBlocks) {
 }
 
 TEST(Networks, SqueezeAndExcite) {
-  Model m;
+  TestModel m;
   Value* x = m.input({2, 3, 6, 6});
   for (int i = 0; i < 2; ++i) {
     x = m.add(Op::hardswish, {m.conv_nchw(x, 4)});
@@ -249,14 +253,14 @@ TEST(Networks, SqueezeAndExcite) {
 }
 
 TEST(Networks, BatchNormOfAPooledValueFoldsThroughTheView) {
-  Model m;
+  TestModel m;
   Value* x = m.add(Op::reduce_mean, {m.conv_nchw(m.input({1, 3, 6, 6}), 4)}, AxesAttrs{{2, 3}});
   m.output(m.relu(m.batch_norm(m.conv_nchw(x, 4)))).run_all();
   EXPECT_EQ(m.count(Op::mul) + m.count(Op::add) + m.count(Op::clamp), 0);
 }
 
 TEST(Networks, ChannelShuffle) {
-  Model m;
+  TestModel m;
   Value* x = m.input({1, 4, 4, 4});
   for (int i = 0; i < 2; ++i) {
     Value* y = m.relu(m.conv_nchw(m.slice(x, 1, 2, 2), 2));

@@ -34,7 +34,7 @@ TEST(SplitDepthwise, KeepsTheResultForAnyWindow) {
     const int64_t high[] = {padding(rows, dilation[0]), padding(columns, dilation[1])};
     const ConvAttrs attrs{{upto(2), upto(2)}, dilation, {low[0], low[1]},
                           {high[0], high[1]}, channels, i % 3 == 0 ? Bounds{0, 0.5} : Bounds{}};
-    Model model;
+    TestModel model;
     std::vector<Value*> operands = {model.input({upto(2), 20 + upto(4), 20 + upto(4), channels}),
                                     model.weights({channels, rows, columns, 1})};
     if (i % 2 == 0) operands.push_back(model.weights({channels}));
@@ -59,7 +59,7 @@ TEST(SplitDepthwise, KeepsTheResultForAnyWindow) {
 
 TEST(SplitDepthwise, MakesThreeOfSevenBySeven) {
   const auto convs = [](const TargetRules& target) {
-    Model model;
+    TestModel model;
     model.output(model.conv(model.input({1, 14, 14, 8}), 8, 7, 3, 8));
     model.on(target).run({"split_depthwise"});
     return model.count(Op::conv);
@@ -80,7 +80,7 @@ TEST(SplitDepthwise, MakesThreeOfSevenBySeven) {
 
 /// The windows that one becomes, with their dilations.
 std::string windows_of(int64_t rows, int64_t columns, int64_t low, int64_t high) {
-  Model model;
+  TestModel model;
   model.output(model.add(Op::conv,
                          {model.input({1, 20, 20, 2}), model.weights({2, rows, columns, 1})},
                          ConvAttrs{{1, 1}, {1, 1}, {low, low}, {high, high}, 2, {}}));
@@ -110,7 +110,7 @@ TEST(SplitDepthwise, TakesTheFewestWindows) {
 }
 
 TEST(SplitDepthwise, ExplainsAWindowThatWouldCutItsInput) {
-  Model model;
+  TestModel model;
   model.output(model.add(Op::conv, {model.input({1, 14, 14, 8}), model.weights({8, 7, 7, 1})},
                          ConvAttrs{{1, 1}, {1, 1}, {0, 0}, {0, 0}, 8, {}}));
   model.on(slow_groups()).run({"split_depthwise"});
@@ -121,7 +121,7 @@ TEST(SplitDepthwise, ExplainsAWindowThatWouldCutItsInput) {
 }
 
 TEST(SplitDepthwise, LeavesGroupsOfSeveralChannels) {
-  Model model;
+  TestModel model;
   Value* x = model.input({1, 14, 14, 8});
   model.output(model.conv(x, 8, 7, 3, 4));
   model.output(model.conv(x, 16, 7, 3, 8));

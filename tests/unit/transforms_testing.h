@@ -21,9 +21,9 @@
 namespace layline {
 
 /// A graph under construction. The first value added by `output` is the first output, and so on.
-class Model : public Builder {
+class TestModel : public Builder {
  public:
-  Model() : Model(std::make_unique<Graph>("test")) {}
+  TestModel() : TestModel(std::make_unique<Graph>("test")) {}
 
   Value* input(Shape shape, DType dtype = DType::f32) {
     return owned_->add_input(fmt::format("x{}", owned_->inputs().size()),
@@ -54,13 +54,13 @@ class Model : public Builder {
     return add(Op::add, {scaled, weights({x->shape()[1], 1, 1})});
   }
   Value* relu(Value* x) { return clamp(x, 0, std::numeric_limits<double>::infinity()); }
-  Model& output(Value* value) {
+  TestModel& output(Value* value) {
     owned_->add_output(fmt::format("y{}", owned_->outputs().size()), value);
     return *this;
   }
 
   /// Runs the passes once each and checks that the graph still means the same.
-  Model& run(std::initializer_list<std::string_view> names) {
+  TestModel& run(std::initializer_list<std::string_view> names) {
     Validator validator(*owned_, probes(*owned_));
     for (const std::string_view name : names) {
       bool found = false;
@@ -79,12 +79,12 @@ class Model : public Builder {
     }
     return *this;
   }
-  Model& run_all() {
+  TestModel& run_all() {
     certificate_ = run_pipeline(*owned_, {.target = target_, .validate = true}).certificate;
     return *this;
   }
   /// The rules for what follows; without a call a target that takes every op in any order.
-  Model& on(const TargetRules& target) {
+  TestModel& on(const TargetRules& target) {
     target_ = target;
     return *this;
   }
@@ -119,7 +119,7 @@ class Model : public Builder {
   const std::vector<Explanation>& explanations() const { return explanations_; }
 
  private:
-  explicit Model(std::unique_ptr<Graph> graph)
+  explicit TestModel(std::unique_ptr<Graph> graph)
       : Builder(*graph, nullptr), owned_(std::move(graph)) {}
 
   std::unique_ptr<Graph> owned_;

@@ -30,7 +30,7 @@ TEST(UnfoldConvs, KeepsTheResultForAnyWindow) {
                           {upto(3) - 1, upto(3) - 1},
                           1,
                           i % 3 == 0 ? Bounds{0, 6} : Bounds{}};
-    Model model;
+    TestModel model;
     std::vector<Value*> operands = {model.input({upto(2), 6 + upto(5), 6 + upto(5), channels}),
                                     model.weights({outputs, rows, columns, channels})};
     if (i % 2 == 0) operands.push_back(model.weights({outputs}));
@@ -49,7 +49,7 @@ TEST(UnfoldConvs, KeepsTheResultForAnyWindow) {
 
 TEST(UnfoldConvs, OnlyWhereTheProfileSaysSo) {
   const auto convs = [](const TargetRules& target) {
-    Model model;
+    TestModel model;
     Value* x = model.input({1, 28, 28, 64});
     model.output(model.conv(x, 64, 3, 1));
     model.on(target).run({"unfold_convs"});
@@ -66,7 +66,7 @@ TEST(UnfoldConvs, OnlyWhereTheProfileSaysSo) {
 }
 
 TEST(UnfoldConvs, LeavesGroupsVolumesAndComputedWeights) {
-  Model model;
+  TestModel model;
   Value* x = model.input({1, 9, 9, 4});
   model.output(model.conv(x, 4, 3, 1, 2));
   model.output(model.conv(x, 4, 3, 1, 4));
@@ -81,7 +81,7 @@ TEST(UnfoldConvs, LeavesGroupsVolumesAndComputedWeights) {
 
 TEST(UnfoldConvs, CutsOnlyWhatIsNotWhole) {
   const auto slices = [](int64_t rows, int64_t columns) {
-    Model model;
+    TestModel model;
     model.output(model.add(Op::conv,
                            {model.input({1, 9, 9, 4}), model.weights({4, rows, columns, 4})},
                            window(1, 1, 0, 0)));
@@ -99,7 +99,7 @@ TEST(UnfoldConvs, CutsOnlyWhatIsNotWhole) {
 }
 
 TEST(UnfoldConvs, LeavesHalfPrecision) {
-  Model model;
+  TestModel model;
   Value* x = model.input({1, 9, 9, 4}, DType::f16);
   Value* weight = model.constant(
       Constant::owned(DType::f16, {4, 3, 3, 4}, std::vector<std::byte>(size_t{4} * 9 * 4 * 2)));

@@ -26,7 +26,7 @@ TEST(WinogradConvs, KeepsTheResultForAnySizeAndPadding) {
     const int64_t channels = upto(3), outputs = upto(3);
     const ConvAttrs attrs = window({upto(3) - 1, upto(3) - 1}, {upto(3) - 1, upto(3) - 1},
                                    i % 3 == 0 ? Bounds{0, 0.5} : Bounds{});
-    Model model;
+    TestModel model;
     std::vector<Value*> operands = {model.input({upto(2), 2 + upto(6), 2 + upto(6), channels}),
                                     model.weights({outputs, 3, 3, channels})};
     if (i % 2 == 0) operands.push_back(model.weights({outputs}));
@@ -41,7 +41,7 @@ TEST(WinogradConvs, KeepsTheResultForAnySizeAndPadding) {
 }
 
 TEST(WinogradConvs, TakesSixteenProductsForATile) {
-  Model model;
+  TestModel model;
   model.output(model.add(Op::conv, {model.input({1, 8, 8, 5}), model.weights({7, 3, 3, 5})},
                          window({1, 1}, {1, 1}, {0, 6})));
   model.on(slow_windows()).run({"winograd_convs"});
@@ -62,7 +62,7 @@ TEST(WinogradConvs, TakesSixteenProductsForATile) {
 /// pieces of their own.
 TEST(WinogradConvs, SumsManyFilters) {
   for (const int64_t channels : {64, 67}) {
-    Model plain;
+    TestModel plain;
     plain.output(plain.add(Op::conv,
                            {plain.input({1, 3, 3, channels}), plain.weights({600, 3, 3, channels})},
                            window({1, 1}, {1, 1})));
@@ -70,7 +70,7 @@ TEST(WinogradConvs, SumsManyFilters) {
     EXPECT_EQ(plain.count(Op::conv), 32);
 
     for (const bool moved : {false, true}) {
-      Model scaled;
+      TestModel scaled;
       Value* weight = moved ? scaled.to_channels_last(scaled.weights({600, channels, 3, 3}))
                             : scaled.weights({600, 3, 3, channels});
       Value* conv =
@@ -86,7 +86,7 @@ TEST(WinogradConvs, SumsManyFilters) {
 
 TEST(WinogradConvs, OnlyWhereTheProfileSaysSo) {
   const auto convs = [](const TargetRules& target, int64_t side, int64_t channels) {
-    Model model;
+    TestModel model;
     model.output(model.conv(model.input({1, side, side, channels}), channels, 3, 1));
     model.on(target).run({"winograd_convs"});
     return model.count(Op::conv);
@@ -103,7 +103,7 @@ TEST(WinogradConvs, OnlyWhereTheProfileSaysSo) {
 }
 
 TEST(WinogradConvs, LeavesOtherWindows) {
-  Model model;
+  TestModel model;
   Value* x = model.input({1, 9, 9, 4});
   const auto conv = [&](Ints size, Ints stride, Ints dilation, int64_t groups) {
     model.output(
@@ -127,7 +127,7 @@ TEST(WinogradConvs, LeavesOtherWindows) {
 
 TEST(WinogradConvs, CutsOffWhatIsOdd) {
   const auto slices = [](int64_t height, int64_t width) {
-    Model model;
+    TestModel model;
     model.output(model.conv(model.input({1, height, width, 2}), 2, 3, 1));
     model.on(slow_windows()).run({"winograd_convs"});
     return model.count(Op::slice);
