@@ -1,4 +1,4 @@
-# layline_allocator: jemalloc for the executables. Placement makes millions of small vectors, and
+# layline_allocator: jemalloc for the compiler. Placement makes millions of small vectors, and
 # with glibc's allocator two fifths of its time went into malloc and free (docs/benchmarks.md,
 # "Placement"). Static, so that the command needs no further library. Sanitizers bring their own.
 add_library(layline_allocator INTERFACE)

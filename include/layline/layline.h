@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "layline/constant_methods.h"
 #include "layline/error.h"
 #include "layline/version.h"
 
@@ -91,6 +92,11 @@ struct Options {
   /// Asked after each pass and before each piece of the program, on the thread that made the call:
   /// if it returns true, the call throws Cancelled.
   std::function<bool()> cancelled = {};
+  /// What the program answers besides the model's own methods.
+  ConstantMethods constant_methods = {};
+  /// Add the constant methods that ExecuTorch's runner of language models asks for, as far as
+  /// `constant_methods` does not have them. Those that contradict the model are an error.
+  bool llm = false;
 };
 
 /// A program, and what there is to tell about how it came to be. A function whose answer was not

@@ -10,6 +10,7 @@
 
 from layline._compiler import Error
 from layline._etrecord import etrecord
+from layline._generator import Generation, Generator
 from layline._program import Program, compile, targets
 from layline._report import (
     BoundaryTensor,
@@ -30,6 +31,8 @@ __all__ = [
     "BoundaryTensor",
     "DynamicSize",
     "Error",
+    "Generation",
+    "Generator",
     "Memory",
     "Moves",
     "MovesByKind",

@@ -27,6 +27,8 @@ def compile(
     output_order: dict[str, str],
     verify: bool,
     strip: bool,
+    constant_methods: dict[str, list[bool | int | float]],
+    llm: bool,
     name: str,
 ) -> CompiledModel: ...
 

@@ -6,9 +6,9 @@ import html
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from layline import _compiler
 from layline._compiler import Error
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import torch
 
     from layline._session import Array
+
+Constant: TypeAlias = bool | int | float
 
 
 def targets() -> dict[str, str]:
@@ -40,12 +42,15 @@ def compile(
     output_order: Mapping[str, str] | None = None,
     verify: bool = False,
     strip: bool = False,
+    constant_methods: Mapping[str, Constant | Sequence[Constant]] | None = None,
+    llm: bool = False,
 ) -> Program:
     """Compiles a model.
 
     `model` is the path of a `.pt2` file (or of a graph as text), what `torch.export.export`
     returns, or a module, which is then exported with `args`, `kwargs` and `dynamic_shapes`. The
-    other arguments are those of `layline compile`. Raises layline.Error, which names the node and
+    other arguments are those of `layline compile`; `constant_methods` are those that `--constant`
+    adds, as ExecuTorch's own. Raises layline.Error, which names the node and
     the line of your own code that cannot be compiled.
     """
     options = dict(
@@ -57,6 +62,10 @@ def compile(
         output_order=dict(output_order or {}),
         verify=verify,
         strip=strip,
+        constant_methods={
+            name: _constants(name, value) for name, value in (constant_methods or {}).items()
+        },
+        llm=llm,
         name="",
     )
     torch = sys.modules.get("torch")
@@ -74,6 +83,13 @@ def compile(
             f"a model is a path, an ExportedProgram or a torch module, not {type(model).__name__}"
         )
     return _compile_file(os.fspath(model), options)
+
+
+def _constants(name: str, value: Constant | Sequence[Constant]) -> list[Constant]:
+    values = [value] if isinstance(value, (bool, int, float)) else list(value)
+    if isinstance(value, str) or not all(isinstance(v, (bool, int, float)) for v in values):
+        raise Error(f"constant method '{name}': {value!r} is no number, bool or list of them")
+    return values
 
 
 def _compile_exported(model: torch.export.ExportedProgram, options: dict[str, Any]) -> Program:

@@ -5,6 +5,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <utility>
@@ -18,7 +19,8 @@ layline::CompiledModel compile(const std::string& path, const std::string& targe
                                std::vector<std::string> disable,
                                std::map<std::string, std::string> input_order,
                                std::map<std::string, std::string> output_order, bool verify,
-                               bool strip, const std::string& name) {
+                               bool strip, layline::ConstantMethods constant_methods, bool llm,
+                               const std::string& name) {
   const nb::gil_scoped_release released;
   return layline::compile_model(path, {.target = target,
                                        .accelerator = accelerator,
@@ -29,7 +31,9 @@ layline::CompiledModel compile(const std::string& path, const std::string& targe
                                        .verify = verify,
                                        .strip = strip,
                                        .name = name,
-                                       .explain = true});
+                                       .explain = true,
+                                       .constant_methods = std::move(constant_methods),
+                                       .llm = llm});
 }
 
 }  // namespace
@@ -57,7 +61,8 @@ NB_MODULE(_compiler, module) {
       });
   module.def("compile", compile, nb::arg("path"), nb::arg("target"), nb::arg("accelerator"),
              nb::arg("profile"), nb::arg("disable"), nb::arg("input_order"),
-             nb::arg("output_order"), nb::arg("verify"), nb::arg("strip"), nb::arg("name"));
+             nb::arg("output_order"), nb::arg("verify"), nb::arg("strip"),
+             nb::arg("constant_methods"), nb::arg("llm"), nb::arg("name"));
 
   nb::class_<layline::SourcePlace>(module, "SourcePlace")
       .def_ro("value", &layline::SourcePlace::value)

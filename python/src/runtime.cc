@@ -1,8 +1,11 @@
-// layline._runtime: programs on ExecuTorch. layline/_session.py is what users see.
+// layline._runtime: programs on ExecuTorch. layline/_session.py and layline/_generator.py are what
+// users see.
+#include <layline/generator.h>
 #include <layline/session.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
@@ -148,6 +151,24 @@ class SharedSession {
   layline::Session session_;
 };
 
+/// A generator that threads may share: one text at a time.
+class SharedGenerator {
+ public:
+  explicit SharedGenerator(layline::Generator generator) : generator_(std::move(generator)) {}
+
+  std::tuple<std::vector<int64_t>, double, double> run(const std::vector<int64_t>& prompt,
+                                                       int64_t steps) {
+    const nb::gil_scoped_release released;
+    const std::lock_guard lock(mutex_);
+    layline::Generation result = generator_.run(prompt, steps);
+    return {std::move(result.tokens), result.prefill_seconds, result.decode_seconds};
+  }
+
+ private:
+  std::mutex mutex_;
+  layline::Generator generator_;
+};
+
 }  // namespace
 
 NB_MODULE(_runtime, module) {
@@ -171,6 +192,21 @@ NB_MODULE(_runtime, module) {
       .def("inputs", &SharedSession::inputs)
       .def("outputs", &SharedSession::outputs)
       .def("run", &SharedSession::run);
+  nb::class_<SharedGenerator>(module, "Generator")
+      .def_static("from_file",
+                  [](const std::string& path, const std::string& tokens,
+                     const std::string& position, int64_t context) {
+                    return new SharedGenerator(
+                        layline::Generator::from_file(path, {tokens, position, context}));
+                  })
+      .def_static("from_bytes",
+                  [](const nb::bytes& program, const std::string& tokens,
+                     const std::string& position, int64_t context) {
+                    return new SharedGenerator(layline::Generator::from_bytes(
+                        {static_cast<const std::byte*>(program.data()), program.size()},
+                        "the program", {tokens, position, context}));
+                  })
+      .def("run", &SharedGenerator::run);
   module.def("set_threads", &layline::set_thread_count);
   // One exception type for both modules.
   static nb::object error = nb::module_::import_("layline._compiler").attr("Error");

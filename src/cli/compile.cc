@@ -15,6 +15,7 @@
 #include "base/output_file.h"
 #include "cli/color.h"
 #include "cli/command.h"
+#include "cli/constants.h"
 #include "cli/progress.h"
 #include "cli/target_options.h"
 #include "report/html.h"
@@ -33,6 +34,7 @@ struct CompileArguments {
   std::string emit;
   std::vector<std::string> input_orders;
   std::vector<std::string> output_orders;
+  std::vector<std::string> constants;
   bool sync = false;
   CompileOptions options;  // those that need no reading
 };
@@ -67,6 +69,7 @@ CompileOptions parse_options(const CompileArguments& arguments) {
   }
   options.input_orders = parse_orders("--input-order", arguments.input_orders);
   options.output_orders = parse_orders("--output-order", arguments.output_orders);
+  options.for_target.constant_methods = parse_constants(arguments.constants);
   options.draw = !arguments.report.empty();
   if (!arguments.emit.empty()) {
     check_known("stage", arguments.emit, stages());
@@ -173,6 +176,8 @@ void run_compile(const CompileArguments& arguments) {
   const uint64_t bytes = program.position();
   commit(program, report ? &*report : nullptr, arguments.report, arguments.sync);
   progress.reset();
+  for (const std::string& note : compiled.report.notes)
+    fmt::print(stderr, "layline: note: {}\n", note);
   write_stdout(summary(compiled.report, output, bytes));
 }
 
@@ -220,6 +225,15 @@ void add_compile_command(CLI::App& app) {
   command->add_option("--output-order", arguments->output_orders, "The same for an output")
       ->option_text("NAME=nhwc ...")
       ->allow_extra_args(false);
+  command
+      ->add_option("--constant", arguments->constants,
+                   "Add a method that takes nothing and returns VALUE: an integer, a float,\n"
+                   "true, false or a list such as 1,2; repeatable")
+      ->option_text("NAME=VALUE ...")
+      ->allow_extra_args(false);
+  command->add_flag("--llm", arguments->options.llm,
+                    "Add the constants that ExecuTorch's runner of language models asks for,\n"
+                    "from the model's shapes, as far as --constant does not give them");
   std::string passes;
   for (const Pass& pass : all_passes()) {
     passes += fmt::format("  {:<20} {}\n", pass.name, pass.summary);

@@ -101,6 +101,7 @@ int dispatch(int argc, char** argv) {
       "Example:\n"
       "  layline compile model.pt2                   # writes model.pte\n"
       "  layline run model.pte --input x=image.npy   # runs it, shows its outputs\n"
+      "  layline generate llm.pte --prompt-ids 1,2 --steps 9   # its next tokens\n"
       "  layline bench model.pte other.pte           # which one is faster?\n"
       "  layline explain model.pt2                   # why is each permute there?\n"
       "  layline verify model.pt2                    # is every pass right?\n"

@@ -10,6 +10,7 @@
 #include "compiler/boundary.h"
 #include "compiler/draw.h"
 #include "compiler/explain.h"
+#include "compiler/runner_metadata.h"
 #include "ir/text.h"
 #include "layline/version.h"
 #include "pte/writer.h"
@@ -133,7 +134,8 @@ Compiled compile(const std::string& model, const CompileOptions& options) {
   return compile(MappedFile::open_ahead(model), options);
 }
 
-Compiled compile(const std::shared_ptr<const MappedFile>& model, const CompileOptions& options) {
+Compiled compile(const std::shared_ptr<const MappedFile>& model, const CompileOptions& asked) {
+  CompileOptions options = asked;
   const Clock::time_point start = Clock::now();
   const Target& target = find_target(options.target);
   Compiled compiled;
@@ -144,7 +146,9 @@ Compiled compile(const std::shared_ptr<const MappedFile>& model, const CompileOp
   Permutes& permutes = compiled.report.permutes;
   LoadedModel loaded = load(model, options);
   permutes.source = loaded.permutes;
+  compiled.report.notes = std::move(loaded.notes);
   std::vector<Graph>& graphs = loaded.methods;
+  if (options.llm) add_runner_metadata(graphs, options.for_target.constant_methods);
   for (const Graph& graph : graphs)
     for (const Node* node : graph) permutes.implied += moves_data(*node);
   permutes.implied -= permutes.source;

@@ -30,6 +30,7 @@ struct CompileOptions {
   std::vector<std::string> disabled_passes;
   std::vector<BoundaryOrder> input_orders;
   std::vector<BoundaryOrder> output_orders;
+  bool llm = false;      // add what ExecuTorch's runner of language models asks for
   bool verify = false;   // check every pass against the reference evaluator
   bool explain = false;  // keep explanations, and tell what became of every node
   bool draw = false;     // keep pictures of the graphs; with them comes what `explain` keeps

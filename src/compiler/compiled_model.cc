@@ -28,6 +28,8 @@ CompileOptions compile_options(const Options& options) {
   result.for_target.accelerator = options.accelerator;
   result.for_target.profile = options.profile;
   result.for_target.strip = options.strip;
+  result.for_target.constant_methods = options.constant_methods;
+  result.llm = options.llm;
   result.disabled_passes = options.disable;
   result.input_orders = orders(options.input_order);
   result.output_orders = orders(options.output_order);

@@ -21,10 +21,16 @@ bool is_zip(std::string_view bytes) { return bytes.starts_with("PK"); }
 
 LoadedModel import_pt2(std::shared_ptr<const MappedFile> file) {
   LoadedModel model;
+  bool has_bfloat16 = false;
   for (pt2::ImportedMethod& method : pt2::import_archive(std::move(file))) {
     model.methods.push_back(std::move(method.graph));
     model.permutes += method.permutes_in_model;
+    has_bfloat16 = has_bfloat16 || method.has_bfloat16;
   }
+  if (has_bfloat16)
+    model.notes.emplace_back(
+        "the model is in bfloat16 and computed in f32: its weights take twice the bytes in the "
+        "program; inputs and outputs stay as they are");
   return model;
 }
 

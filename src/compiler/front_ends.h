@@ -15,7 +15,8 @@ namespace layline {
 /// A model as it was written, one graph for each method.
 struct LoadedModel {
   std::vector<Graph> methods;
-  int64_t permutes = 0;  // the permutes that the model itself makes
+  int64_t permutes = 0;                 // the permutes that the model itself makes
+  std::vector<std::string> notes = {};  // what the user should know of how the model was read
 };
 
 struct FrontEnd {

@@ -28,6 +28,7 @@ enum class Op : uint8_t {
   roll,
   gather,            // whole slices, as index_select
   gather_elements,   // single elements, as torch.gather
+  scatter,           // the data with whole slices replaced, as index_copy
   scatter_elements,  // the data with single elements replaced, as torch.scatter
   scatter_add,       // like scatter_elements, with the updates added
   // Elementwise, two operands, broadcasting.
@@ -103,6 +104,7 @@ enum class Op : uint8_t {
   // Contractions.
   linear,
   matmul,
+  causal_attention,  // each query on the keys up to its own place
   conv,
   conv_transpose,
   // Windows and resampling, channels-last.

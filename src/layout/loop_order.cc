@@ -490,7 +490,7 @@ std::vector<LoopOrder> cross(const Node& node, int port, const Relayout& relayou
                  to_string(relayout), to_string(port_shape(node, port)));
   if (node.is(Op::constant) || node.is(Op::relayout)) return {};
   // No relayout passes an op that reads at places which its data say.
-  if (node.is(Op::grid_sample))
+  if (node.is(Op::grid_sample) || node.is(Op::causal_attention))
     return relayout.is_identity() ? std::vector{source_order(node)} : std::vector<LoopOrder>{};
   if (is_spatial(node.op()) && !keeps_order_of_dims(relayout)) return {};
   const Signature axes = signature(node);

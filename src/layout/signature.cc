@@ -96,6 +96,14 @@ Signature gather_elements(const Node& node) {
   return s;
 }
 
+/// The indices lie along the axis and are the same for all other ones.
+Signature scatter(const Node& node) {
+  Signature s = along_axis(node);
+  s.operands[1] = aligned(s, shape(node, 1), s.shared);
+  s.operands[1][static_cast<size_t>(node.attrs<AxisAttrs>().axis)].broadcast = false;
+  return s;
+}
+
 Signature flip(const Node& node) {
   return with_role(node, node.attrs<AxesAttrs>().axes, Role::ordered, true);
 }
@@ -238,6 +246,25 @@ Signature grid_sample(const Node& node) {
   return s;
 }
 
+/// q [batch, queries, heads, features], k and v [batch, keys, groups of heads, features], start [].
+Signature causal_attention(const Node& node) {
+  Signature s;
+  const Shape &q = shape(node, 0), &k = shape(node, 1);
+  const VariableId batch = add_variable(s, Role::parallel, q[0]);
+  const VariableId queries = add_variable(s, Role::ordered, q[1]);
+  const VariableId keys = add_variable(s, Role::ordered, k[1]);
+  const VariableId groups = add_variable(s, Role::parallel, k[2]);
+  const VariableId heads = add_variable(s, Role::parallel, *divide(q[2], k[2]));
+  const VariableId features = add_variable(s, Role::reduced, q[3]);
+  const VariableId results = add_variable(s, Role::parallel, q[3]);
+  s.operands = {{{{batch}}, {{queries}}, {{groups, heads}}, {{features}}},
+                {{{batch}}, {{keys}}, {{groups}}, {{features}}},
+                {{{batch}}, {{keys}}, {{groups}}, {{results}}},
+                {}};
+  s.result = {{{batch}}, {{queries}}, {{groups, heads}}, {{results}}};
+  return s;
+}
+
 struct Row {
   Op op;
   Signature (*signature)(const Node& node);
@@ -255,10 +282,12 @@ constexpr Row kRows[] = {
     {Op::roll, roll},
     {Op::gather, gather},
     {Op::gather_elements, gather_elements},
+    {Op::scatter, scatter},
     {Op::scatter_elements, gather_elements},
     {Op::scatter_add, gather_elements},
     {Op::linear, linear},
     {Op::matmul, matmul},
+    {Op::causal_attention, causal_attention},
     {Op::conv, conv},
     {Op::conv_transpose, conv_transpose},
     {Op::max_pool, spatial},

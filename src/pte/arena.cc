@@ -47,8 +47,12 @@ MemoryPlan plan_arena(Method& method, std::span<const Alias> aliases) {
   for (int32_t step = 0; step < steps; ++step) {
     for (ValueId id : arguments(method.instructions[static_cast<size_t>(step)])) {
       use(id, step);
-      if (const auto* list = std::get_if<TensorList>(&method.values[static_cast<size_t>(id)]))
+      const Value& value = method.values[static_cast<size_t>(id)];
+      if (const auto* list = std::get_if<TensorList>(&value))
         for (ValueId tensor : list->tensors) use(tensor, step);
+      if (const auto* list = std::get_if<OptionalTensorList>(&value))
+        for (const auto& tensor : list->tensors)
+          if (tensor) use(*tensor, step);
     }
   }
   for (ValueId id : method.outputs) use(id, steps);

@@ -155,6 +155,12 @@ struct NamedData {
   uint32_t blob;  ///< index into Program::blobs
 };
 
+/// The same for bytes that are a constant tensor's, too: they are in the file once.
+struct NamedConstant {
+  std::string key;
+  ConstantData data;
+};
+
 struct Program {
   std::vector<Method> methods;
   /// Data of constant tensors, all in one segment that is loaded with the program.
@@ -164,6 +170,7 @@ struct Program {
   /// Delegate payloads and named data, each in a segment of its own that is loaded on demand.
   std::vector<DataSource> blobs;
   std::vector<NamedData> named_data;
+  std::vector<NamedConstant> named_constants;
 
   uint32_t add_constant(DataSource data) {
     constants.push_back(std::move(data));

@@ -142,6 +142,11 @@ void check_program(const Program& program) {
     check_unique(keys, data.key);
     LAYLINE_ASSERT(data.blob < program.blobs.size(), "no blob {} for {}", data.blob, data.key);
   }
+  for (const NamedConstant& named : program.named_constants) {
+    check_unique(keys, named.key);
+    LAYLINE_ASSERT(named.data.index < program.constants.size(), "no constant {} for {}",
+                   named.data.index, named.key);
+  }
 }
 
 }  // namespace layline::pte

@@ -44,12 +44,18 @@ struct Layout {
   // Each goes behind those before it.
   Pool constants, initial_states;
   uint32_t first_blob;  ///< index of the segment of blob 0
+  /// Index of the segment of named constant 0. These segments are parts of the constants' segment.
+  uint32_t first_named_constant;
 
   explicit Layout(const Program& program)
       : constants(add_pool(program.constants)),
         initial_states(add_pool(program.initial_states)),
         first_blob(next_segment()) {
     for (const DataSource& blob : program.blobs) add_segment(blob.size);
+    first_named_constant = next_segment();
+    for (const auto& [key, data] : program.named_constants)
+      segments.push_back({segments[constants.segment].offset + constants.offsets[data.index + 1],
+                          program.constants[data.index].size});
   }
 
  private:
@@ -246,6 +252,11 @@ void build_flatbuffer(FlatBufferBuilder& fbb, const Program& program, const Layo
   for (const NamedData& data : program.named_data) {
     const auto key = fbb.CreateString(data.key);
     named_data.push_back(fb::CreateNamedData(fbb, key, layout.first_blob + data.blob));
+  }
+  for (size_t i = 0; i < program.named_constants.size(); ++i) {
+    const auto key = fbb.CreateString(program.named_constants[i].key);
+    const auto segment = layout.first_named_constant + static_cast<uint32_t>(i);
+    named_data.push_back(fb::CreateNamedData(fbb, key, segment));
   }
   const auto make_offsets = [&fbb](const Layout::Pool& pool) {
     return fb::CreateSubsegmentOffsets(fbb, pool.segment, fbb.CreateVector(pool.offsets));

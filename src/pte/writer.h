@@ -6,7 +6,8 @@
 //                u64 segment base, u64 segment data size
 //   40           the rest of the flatbuffer
 //   segment base (a multiple of 128) the segments, each a multiple of 128 from there:
-//                one of constants and one of initial states, if there are any, then one per blob
+//                one of constants and one of initial states, if there are any, then one per blob;
+//                those of named constants are parts of the first
 #pragma once
 
 #include <cstddef>

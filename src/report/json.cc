@@ -139,6 +139,7 @@ void write_members(JsonWriter& json, const Report& report) {
   write(json.key("passes"), report.passes);
   if (!report.profile.empty()) json.key("profile").string(report.profile);
   if (!report.accelerator.empty()) json.key("accelerator").string(report.accelerator);
+  if (!report.notes.empty()) json.key("notes").strings(report.notes);
 }
 
 }  // namespace layline

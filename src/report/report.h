@@ -103,6 +103,7 @@ struct Report {
   std::string profile;                // what costs are by; empty if nothing was measured
   std::string accelerator;            // empty if none was asked for
   std::vector<CannotRun> cannot_run;  // empty for a program that was written
+  std::vector<std::string> notes;     // what the user should know, whatever was asked for
   double compile_ms = 0;              // without report_ms
   double report_ms = 0;               // drawing graphs and telling where nodes run
   int64_t ops = 0;                    // core ops after the last pass, constants not counted

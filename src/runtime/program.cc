@@ -154,14 +154,9 @@ class LoadedProgram::Impl {
 
   Impl(std::span<const std::byte> bytes, std::string name, Source source, const Methods& methods,
        OpTimer* timer)
-      : name_(std::move(name)),
-        source_(source),
-        timer_(timer),
-        loader_(bytes.data(), bytes.size()) {
+      : Impl(bytes, std::move(name), source, timer) {
     if (methods.empty()) throw UserError("{}: no method to load is given", name_);
-    capture_runtime_log();
     const ThreadScope threads;
-    load_program(bytes);
     allocate_arenas(methods);
     for (const std::string& method : methods) {
       current_ = &methods_[method];
@@ -170,6 +165,26 @@ class LoadedProgram::Impl {
     }
     use(methods.front());
     take_runtime_errors();
+  }
+
+  /// Loads no method.
+  Impl(std::span<const std::byte> bytes, std::string name, Source source, OpTimer* timer)
+      : name_(std::move(name)),
+        source_(source),
+        timer_(timer),
+        loader_(bytes.data(), bytes.size()) {
+    capture_runtime_log();
+    load_program(bytes);
+  }
+
+  Methods method_names() const {
+    Methods names;
+    for (size_t i = 0; i < program_->num_methods(); ++i) {
+      const auto name = program_->get_method_name(i);
+      check(name.error(), "name method {}", i);
+      names.emplace_back(name.get());
+    }
+    return names;
   }
 
   static std::unique_ptr<Impl> of_copy(std::span<const std::byte> bytes, std::string_view name,
@@ -334,12 +349,7 @@ class LoadedProgram::Impl {
   }
 
   et::MethodMeta describe_method(const std::string& method) const {
-    std::vector<std::string> known;
-    for (size_t i = 0; i < program_->num_methods(); ++i) {
-      const auto found = program_->get_method_name(i);
-      check(found.error(), "name method {}", i);
-      known.emplace_back(found.get());
-    }
+    const Methods known = method_names();
     if (std::find(known.begin(), known.end(), method) == known.end()) {
       throw UserError("{}: no method `{}`; it has {}", name_, method, fmt::join(known, ", "));
     }
@@ -509,6 +519,10 @@ class LoadedProgram::Impl {
   std::map<std::string, LoadedMethod> methods_;
   LoadedMethod* current_ = nullptr;
 };
+
+Methods LoadedProgram::methods_of(std::span<const std::byte> bytes, std::string_view name) {
+  return Impl(bytes, std::string(name), Impl::Source::user, nullptr).method_names();
+}
 
 LoadedProgram::LoadedProgram(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 LoadedProgram::LoadedProgram(LoadedProgram&&) noexcept = default;

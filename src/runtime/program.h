@@ -55,6 +55,9 @@ class OpTimer;
 
 class LoadedProgram {
  public:
+  /// The names of all methods that a user's program has, in its order.
+  static Methods methods_of(std::span<const std::byte> bytes, std::string_view name);
+
   /// With a timer, every execution tells it how long each op took.
   static LoadedProgram from_file(const std::string& path, const Methods& methods = {"forward"},
                                  OpTimer* timer = nullptr);

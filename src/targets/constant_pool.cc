@@ -6,6 +6,13 @@
 
 namespace layline {
 
+namespace {
+
+// Smaller constants have a place inside and one outside: a segment of its own takes as much.
+constexpr size_t kLeastShared = 4096;
+
+}  // namespace
+
 std::string ConstantPool::add(const Constant& data, const std::string& name) {
   const size_t hash = data.sample_hash();
   auto [first, last] = named_by_hash_.equal_range(hash);
@@ -14,20 +21,35 @@ std::string ConstantPool::add(const Constant& data, const std::string& name) {
   std::string key = name;
   for (int i = 1; !keys_.insert(key).second; ++i) key = fmt::format("{}_{}", name, i);
   named_by_hash_.emplace(hash, named_.size());
-  byte_count_ += data.byte_count();
-  named_.push_back({data, std::move(key)});
+  Entry entry{data, std::move(key)};
+  if (data.byte_count() >= kLeastShared) entry.tensor = find_tensor(data, hash);
+  if (!entry.tensor) byte_count_ += data.byte_count();
+  named_.push_back(std::move(entry));
   return named_.back().key;
+}
+
+std::optional<uint32_t> ConstantPool::find_tensor(const Constant& data, size_t hash) const {
+  auto [first, last] = tensors_by_hash_.equal_range(hash);
+  for (; first != last; ++first)
+    if (tensors_[first->second].same_bytes(data)) return first->second;
+  return std::nullopt;
 }
 
 uint32_t ConstantPool::add_tensor(const Constant& data) {
   const size_t hash = data.sample_hash();
-  auto [first, last] = tensors_by_hash_.equal_range(hash);
-  for (; first != last; ++first)
-    if (tensors_[first->second].same_bytes(data)) return first->second;
+  if (const auto known = find_tensor(data, hash)) return *known;
   const auto index = static_cast<uint32_t>(tensors_.size());
   tensors_by_hash_.emplace(hash, index);
-  byte_count_ += data.byte_count();
   tensors_.push_back(data);
+  byte_count_ += data.byte_count();
+  if (data.byte_count() < kLeastShared) return index;
+  auto [first, last] = named_by_hash_.equal_range(hash);
+  for (; first != last; ++first) {
+    Entry& named = named_[first->second];
+    if (!named.data.same_bytes(data)) continue;
+    named.tensor = index;
+    byte_count_ -= data.byte_count();
+  }
   return index;
 }
 
@@ -46,8 +68,13 @@ pte::DataSource data_source(const Constant& data) {
 
 void ConstantPool::write_to(pte::Program& program) && {
   for (const Constant& data : tensors_) program.add_constant(data_source(data));
-  for (Entry& entry : named_)
-    program.named_data.push_back({std::move(entry.key), program.add_blob(data_source(entry.data))});
+  for (Entry& entry : named_) {
+    if (entry.tensor)
+      program.named_constants.push_back({std::move(entry.key), {*entry.tensor}});
+    else
+      program.named_data.push_back(
+          {std::move(entry.key), program.add_blob(data_source(entry.data))});
+  }
 }
 
 }  // namespace layline

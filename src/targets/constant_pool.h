@@ -1,6 +1,9 @@
-// The constants of a program: each distinct one is written once, however many nodes use it.
+// The constants of a program: each distinct one is written once, however many nodes use it, inside
+// delegates or outside. So a table of embeddings is shared by a kernel that reads its rows and by
+// the product that it is a weight of.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -26,7 +29,10 @@ class ConstantPool {
   struct Entry {
     Constant data;
     std::string key;
+    std::optional<uint32_t> tensor = {};  // the tensor that has the same bytes
   };
+  std::optional<uint32_t> find_tensor(const Constant& data, size_t hash) const;
+
   std::vector<Entry> named_;
   std::unordered_multimap<size_t, size_t> named_by_hash_;
   std::unordered_set<std::string> keys_;

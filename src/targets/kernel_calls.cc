@@ -75,6 +75,16 @@ bool MethodBuilder::is_planned(pte::ValueId id) const {
   return std::holds_alternative<pte::PlannedData>(tensor.storage);
 }
 
+bool MethodBuilder::is_same_state(pte::ValueId a, pte::ValueId b) const {
+  const auto place = [&](pte::ValueId id) {
+    const auto& tensor = std::get<pte::TensorDesc>(method_.values[static_cast<size_t>(id)]);
+    return std::get_if<pte::PlannedData>(&tensor.storage);
+  };
+  const pte::PlannedData *first = place(a), *second = place(b);
+  return first && second && first->memory_id != pte::kArena &&
+         first->memory_id == second->memory_id && first->offset == second->offset;
+}
+
 void MethodBuilder::define(const Value* value) {
   LAYLINE_ASSERT(values_.emplace(value, temporary(value->type())).second, "{} is defined twice",
                  value->name());
@@ -154,6 +164,13 @@ pte::ValueId MethodBuilder::temporary(const TensorType& type) {
 
 pte::ValueId MethodBuilder::ints(const std::vector<int64_t>& values) {
   return literal(pte::IntList(values.begin(), values.end()));
+}
+
+pte::ValueId MethodBuilder::item(pte::ValueId tensor) {
+  const pte::ValueId number = integer(0);
+  method_.instructions.push_back(
+      pte::KernelCall{"aten::_local_scalar_dense", "", {tensor, number}});
+  return number;
 }
 
 void MethodBuilder::call(std::string_view kernel, std::string_view overload,
@@ -394,6 +411,40 @@ void gather_elements(MethodBuilder& method, const Node& node) {
               node.result());
 }
 
+std::string refuse_scatter(const Node& node) {
+  const DType index = node.operand(1)->dtype();
+  if (index != DType::i64 && index != DType::i32)
+    return fmt::format("indices of type {}", name(index));
+  return {};
+}
+
+/// Writes to a state in place, where the result is to lie there; otherwise the kernel copies the
+/// data first.
+void scatter(MethodBuilder& method, const Node& node) {
+  const Value* along = node.operand(1);
+  // Most indices are views of a list: one for all writes to the same places.
+  if (const Node* view = along->def();
+      view && view->is(Op::relayout) && view->operand(0)->type().rank() == 1)
+    along = view->operand(0);
+  pte::ValueId index = method.tensor(along);
+  if (along->type().rank() != 1) {
+    const Shape flat = {element_count(along->shape())};
+    const pte::ValueId list = method.temporary({along->dtype(), flat});
+    method.call("aten::view_copy", "out", {index, method.sizes(flat)}, list);
+    index = list;
+  }
+  const pte::ValueId data = method.tensor(node.operand(0)),
+                     updates = method.tensor(node.operand(2));
+  const pte::ValueId result = method.tensor(node.result());
+  const pte::ValueId indices =
+      method.index_along(static_cast<size_t>(node.attrs<AxisAttrs>().axis), index);
+  if (!method.is_same_state(data, result))
+    return method.call("aten::index_put", "out", {data, indices, updates, method.boolean(false)},
+                       result);
+  method.method().instructions.push_back(pte::KernelCall{
+      "aten::index_put_", "", {data, indices, updates, method.boolean(false), data}});
+}
+
 void scatter_elements(MethodBuilder& method, const Node& node) {
   method.call("aten::scatter", "src_out",
               {method.tensor(node.operand(0)), method.integer(node.attrs<AxisAttrs>().axis),
@@ -421,6 +472,21 @@ std::string refuse_matmul(const Node& node) {
 void matmul(MethodBuilder& method, const Node& node) {
   method.call(node.result()->type().rank() == 2 ? "aten::mm" : "aten::bmm", "out",
               {method.tensor(node.operand(0)), method.tensor(node.operand(1))}, node.result());
+}
+
+std::string refuse_causal_attention(const Node& node) {
+  const DType dtype = node.result()->dtype();
+  return dtype == DType::f32 ? "" : fmt::format("the runtime's kernel takes no {}", name(dtype));
+}
+
+/// The arguments after the place of the first query: no mask, no dropout, causal, scale.
+void causal_attention(MethodBuilder& method, const Node& node) {
+  const pte::ValueId start = method.item(method.tensor(node.operand(3)));
+  method.call("llama::custom_sdpa", "out",
+              {method.tensor(node.operand(0)), method.tensor(node.operand(1)),
+               method.tensor(node.operand(2)), start, method.none(), method.real(0),
+               method.boolean(true), method.real(1)},
+              node.result());
 }
 
 /// Reduces along the axes, keeping them; `dtype` if the schema asks for one.
@@ -515,6 +581,10 @@ const std::vector<PortableKernel>& portable_kernels() {
       {Op::roll, {"aten::roll.out"}, accept, roll},
       {Op::gather, {"aten::index_select.out", "aten::embedding.out"}, refuse_gather, gather},
       {Op::gather_elements, {"aten::gather.out"}, refuse_element_indices, gather_elements},
+      {Op::scatter,
+       {"aten::index_put_", "aten::index_put.out", "aten::view_copy.out"},
+       refuse_scatter,
+       scatter},
       {Op::scatter_elements, {"aten::scatter.src_out"}, refuse_element_indices, scatter_elements},
       {Op::scatter_add, {"aten::scatter_add.out"}, refuse_element_indices, scatter_add},
       {Op::add, {"aten::add.out"}, refuse_bounds, with_alpha},
@@ -579,6 +649,11 @@ const std::vector<PortableKernel>& portable_kernels() {
       {Op::convert, {"aten::_to_copy.out"}, accept, convert},
       {Op::reinterpret, {"aten::view_copy.out"}, accept, reinterpret},
       {Op::matmul, {"aten::mm.out", "aten::bmm.out"}, refuse_matmul, matmul},
+      {Op::causal_attention,
+       {"llama::custom_sdpa.out", "aten::_local_scalar_dense"},
+       refuse_causal_attention,
+       causal_attention,
+       kLlmKernels},
       {Op::conv,
        {"aten::convolution.out", "aten::permute_copy.out", "aten::view_copy.out"},
        window_calls::refuse_conv,

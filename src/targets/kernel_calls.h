@@ -51,6 +51,8 @@ class MethodBuilder {
     write();
     view(written, logical_shape(value, boundary->second), boundary->second);
   }
+  /// Whether both are the same memory of a state.
+  bool is_same_state(pte::ValueId a, pte::ValueId b) const;
   /// Tensors that the IR has no value for.
   pte::ValueId constant(const Constant& data);
   pte::ValueId temporary(const TensorType& type);
@@ -61,6 +63,8 @@ class MethodBuilder {
   pte::ValueId boolean(bool value) { return literal(value); }
   pte::ValueId string(std::string value) { return literal(std::move(value)); }
   pte::ValueId ints(const std::vector<int64_t>& values);
+  /// The number that an i64 tensor of one element holds when the program has come here.
+  pte::ValueId item(pte::ValueId tensor);
   /// A shape, and a size that may be dynamic.
   pte::ValueId sizes(const Shape& shape) { return literal(sizes_.list(shape)); }
   pte::ValueId size(const Sum& size) {
@@ -69,6 +73,13 @@ class MethodBuilder {
   const SymbolTable& symbols() const { return sizes_.symbols(); }
   pte::ValueId tensors(std::vector<pte::ValueId> values) {
     return literal(pte::TensorList{std::move(values)});
+  }
+
+  /// The index of one axis, as kernels that index tensors take it.
+  pte::ValueId index_along(size_t axis, pte::ValueId index) {
+    std::vector<std::optional<pte::ValueId>> axes(axis);
+    axes.push_back(index);
+    return literal(pte::OptionalTensorList{std::move(axes)});
   }
 
   /// Calls a kernel whose last schema argument is the out tensor, which it also returns.
@@ -105,6 +116,9 @@ class MethodBuilder {
   std::vector<pte::Alias> aliases_;
 };
 
+/// ExecuTorch's library of kernels for language models, which not every runtime has.
+inline constexpr std::string_view kLlmKernels = "llm";
+
 struct PortableKernel {
   Op op;
   /// Operators that `emit` may call, "aten::add.out" each: they must be registered in the runtime.
@@ -112,6 +126,8 @@ struct PortableKernel {
   /// Why the kernels cannot compute this node; empty if they can.
   std::string (*refuse)(const Node& node);
   void (*emit)(MethodBuilder& method, const Node& node);
+  /// The library that has them; empty for the one that every runtime has.
+  std::string_view library = {};
 };
 
 const std::vector<PortableKernel>& portable_kernels();

@@ -11,6 +11,7 @@
 
 #include "base/sink.h"
 #include "ir/graph.h"
+#include "layline/constant_methods.h"
 #include "report/picture.h"
 #include "report/report.h"
 #include "targets/verification.h"
@@ -23,8 +24,10 @@ namespace layline {
 struct TargetOptions {
   std::string accelerator = {};  // the NPU that the program is for; empty for any
   std::string profile = {};      // the name or file of measured costs; empty for any device
+  std::string kernels = {};      // further kernels that the runtime has: "llm"
   bool delegate = true;          // false: everything runs on the runtime's own kernels
   bool strip = false;            // keep nothing in the program that says where it comes from
+  ConstantMethods constant_methods = {};
 };
 
 /// An option of the command line that not every target takes.

@@ -5,7 +5,9 @@
 
 namespace layline {
 
+bool cut_before_products(Graph& graph, PassContext& context);
 bool dead_code(Graph& graph, PassContext& context);
+bool expand_scatters(Graph& graph, PassContext& context);
 bool fold_affine(Graph& graph, PassContext& context);
 bool fold_branches(Graph& graph, PassContext& context);
 bool fold_constants(Graph& graph, PassContext& context);
@@ -14,6 +16,7 @@ bool fold_repeats(Graph& graph, PassContext& context);
 bool fold_scale(Graph& graph, PassContext& context);
 bool fuse_clamp(Graph& graph, PassContext& context);
 bool fuse_pad(Graph& graph, PassContext& context);
+bool gather_quantised(Graph& graph, PassContext& context);
 bool legalise(Graph& graph, PassContext& context);
 bool merge_duplicates(Graph& graph, PassContext& context);
 bool merge_linears(Graph& graph, PassContext& context);
@@ -21,6 +24,7 @@ bool place_layouts(Graph& graph, PassContext& context);
 bool quantise_dynamically(Graph& graph, PassContext& context);
 bool real_depthwise(Graph& graph, PassContext& context);
 bool recognise_attention(Graph& graph, PassContext& context);
+bool recognise_causal_attention(Graph& graph, PassContext& context);
 bool recognise_gelu(Graph& graph, PassContext& context);
 bool recognise_hardswish(Graph& graph, PassContext& context);
 bool simplify(Graph& graph, PassContext& context);

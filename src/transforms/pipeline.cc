@@ -16,6 +16,8 @@ namespace {
 // The passes in the order in which they first run. The schedule below must keep to it.
 constexpr std::array kPasses = {
     Pass{"fold_constants", "computes what depends on constants only", fold_constants},
+    Pass{"expand_scatters", "writes out slices that are written to no state in place",
+         expand_scatters},
     Pass{"recognise_gelu", "finds gelu in its written-out forms", recognise_gelu},
     Pass{"dead_code", "removes what no output depends on", dead_code},
     Pass{"simplify", "drops what does nothing", simplify},
@@ -23,6 +25,8 @@ constexpr std::array kPasses = {
     Pass{"fold_relayouts", "composes and cancels relayouts", fold_relayouts},
     Pass{"recognise_hardswish", "finds hardswish in its written-out forms", recognise_hardswish},
     Pass{"type_quantised", "runs ops on quantised numbers where the model says so", type_quantised},
+    Pass{"gather_quantised", "reads rows of integers before they are dequantised",
+         gather_quantised},
     Pass{"fold_affine", "folds batch norms into weights", fold_affine},
     Pass{"fold_branches", "makes one convolution of parallel ones that are added", fold_branches},
     Pass{"recognise_attention", "finds attention, its scale, masks and guards",
@@ -31,7 +35,11 @@ constexpr std::array kPasses = {
     Pass{"fold_scale", "multiplies numbers into the weights that they scale", fold_scale},
     Pass{"quantise_dynamically", "lets contractions quantise what they read", quantise_dynamically,
          true},
+    Pass{"cut_before_products", "computes only those rows of products that are read",
+         cut_before_products},
     Pass{"merge_linears", "makes one product of several on one value", merge_linears},
+    Pass{"recognise_causal_attention", "finds attention on the filled part of a cache",
+         recognise_causal_attention},
     Pass{"place_layouts", "gives every op the order that moves the least data", place_layouts,
          false, true},
     Pass{"fuse_pad", "lets convolutions and pools pad", fuse_pad},
@@ -60,23 +68,26 @@ constexpr size_t place_of(std::string_view name) {
 // look for; the target then undoes what its kernels cannot have.
 using Group = std::span<const size_t>;
 // First of all, before numbers are moved about; and once, since a target may write it out again.
-constexpr size_t kRecognise[] = {place_of("fold_constants"), place_of("recognise_gelu")};
+constexpr size_t kRecognise[] = {place_of("fold_constants"), place_of("expand_scatters"),
+                                 place_of("recognise_gelu")};
 constexpr size_t kFold[] = {
-    place_of("dead_code"),           place_of("fold_constants"), place_of("simplify"),
-    place_of("merge_duplicates"),    place_of("fold_relayouts"), place_of("recognise_hardswish"),
-    place_of("type_quantised"),      place_of("fold_affine"),    place_of("fold_branches"),
-    place_of("recognise_attention"), place_of("fold_repeats"),   place_of("fold_scale")};
+    place_of("dead_code"),        place_of("fold_constants"),      place_of("simplify"),
+    place_of("merge_duplicates"), place_of("fold_relayouts"),      place_of("recognise_hardswish"),
+    place_of("type_quantised"),   place_of("gather_quantised"),    place_of("fold_affine"),
+    place_of("fold_branches"),    place_of("recognise_attention"), place_of("fold_repeats"),
+    place_of("fold_scale")};
 constexpr size_t kDynamic[] = {place_of("quantise_dynamically")};
-constexpr size_t kMerge[] = {place_of("merge_linears")};
+constexpr size_t kAttend[] = {place_of("recognise_causal_attention")};
+constexpr size_t kMerge[] = {place_of("cut_before_products"), place_of("merge_linears")};
 constexpr size_t kPlace[] = {place_of("place_layouts")};
 constexpr size_t kFusePad[] = {place_of("fuse_pad")};
 constexpr size_t kLegalise[] = {place_of("legalise")};
 constexpr size_t kFuse[] = {place_of("slice_quantised"), place_of("fuse_clamp")};
 constexpr size_t kConvs[] = {place_of("real_depthwise"), place_of("split_depthwise"),
                              place_of("winograd_convs"), place_of("unfold_convs")};
-constexpr Group kSchedule[] = {kRecognise, kFold,     kDynamic, kFold,     kMerge, kFold,
-                               kPlace,     kFold,     kFusePad, kLegalise, kFold,  kPlace,
-                               kFold,      kLegalise, kFold,    kFuse,     kConvs, kLegalise};
+constexpr Group kSchedule[] = {kRecognise, kFold,  kDynamic, kFold,    kMerge,    kFold, kAttend,
+                               kFold,      kPlace, kFold,    kFusePad, kLegalise, kFold, kPlace,
+                               kFold,      kLegalise, kFold, kFuse,    kConvs,    kLegalise};
 
 /// Whether every pass first runs right after those that are listed before it have.
 constexpr bool runs_in_the_order_listed() {

@@ -25,6 +25,12 @@ struct TargetRules {
   /// Whether contractions have kernels that quantise what they read, each row or image with a scale
   /// of its own.
   bool quantises_dynamically = true;
+  /// Whether slices of a state are written in place.
+  bool writes_in_place = false;
+  /// Whether attention on the filled part of a cache has a kernel of its own.
+  bool attends_causally = false;
+  /// Whether the target has unsigned integers of 8 bits, in which smaller ones can be packed.
+  bool has_unsigned_bytes = true;
   /// Rewrites what the target's kernels cannot run as it stands; returns whether it changed the
   /// graph. Null for a target that takes every op.
   std::function<bool(Graph& graph, PassContext& context)> legalise;

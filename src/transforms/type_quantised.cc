@@ -148,6 +148,7 @@ Rescales rescales(const Node& node) {
     case Op::roll:
     case Op::gather:
     case Op::gather_elements:
+    case Op::scatter:
     case Op::scatter_elements:
       return Rescales::no;
     default:

@@ -62,13 +62,17 @@ const Value* root_of(const Value* value) {
 int64_t index_limit(const Graph& graph, const SymbolValues& sizes) {
   int64_t limit = 5;
   for (const Node* node : graph) {
-    if (node->is(Op::scatter_elements) || node->is(Op::scatter_add))
+    if (node->is(Op::scatter) || node->is(Op::scatter_elements) || node->is(Op::scatter_add))
       for (const Dim& length : root_of(node->operand(0))->shape())
         limit = std::min(limit, sizes(length));
     if (!node->is(Op::gather) && !node->is(Op::gather_elements)) continue;
     const Dim& length =
         node->operand(0)->shape()[static_cast<size_t>(node->attrs<AxisAttrs>().axis)];
     limit = std::min(limit, sizes(length));
+    // A sum may be a place and the rows that follow it, as many as there are indices.
+    const Node* sum = root_of(node->operand(1))->def();
+    if (node->is(Op::gather) && sum != nullptr && sum->is(Op::add))
+      limit = std::min(limit, sizes(length) - sizes(node->operand(1)->shape()[0]) + 1);
   }
   return std::max<int64_t>(limit, 1);
 }

@@ -1,15 +1,27 @@
 #include "transforms/weighted_op.h"
 
+#include <algorithm>
+
 #include "ir/evaluate.h"
 
 namespace layline {
+namespace {
+
+/// Whether rows of the weight are read, too: a table of embeddings that is tied to the head. It is
+/// in the program once as long as both are the same.
+bool is_tied(const Value* weight) {
+  return std::ranges::any_of(weight->uses(),
+                             [](const Use& use) { return use.user->is(Op::gather); });
+}
+
+}  // namespace
 
 bool is_weighted_op(const Node* node) {
   if (node == nullptr ||
       !(node->is(Op::conv) || node->is(Op::conv_transpose) || node->is(Op::linear)))
     return false;
   for (int i = 1; i < node->operand_count(); ++i)
-    if (constant_of(node->operand(i)) == nullptr) return false;
+    if (constant_of(node->operand(i)) == nullptr || is_tied(node->operand(i))) return false;
   return node->result()->dtype() == DType::f32;
 }
 

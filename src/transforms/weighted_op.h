@@ -12,7 +12,8 @@ namespace layline {
 /// Weights beyond this size are not rewritten in memory.
 constexpr size_t kMostRewrittenBytes = size_t{64} << 20;
 
-/// Whether it is a conv, conv_transpose or linear whose weight, and bias if any, are constants.
+/// Whether it is a conv, conv_transpose or linear whose weight, and bias if any, are constants that
+/// may be changed.
 bool is_weighted_op(const Node* node);
 
 const Constant& weight_of(const Node& op);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/error.h"
 #include "compiler/compile.h"
@@ -71,6 +72,40 @@ TEST(Dynamic, MultiplesAreAskedFor) {
   LoadedProgram program = load("dynamic_everything");
   EXPECT_EQ(complaint(program, {{1, 3, 10, 8}}), "");
   EXPECT_NE(complaint(program, {{1, 3, 11, 8}}).find("axis 2 is 11"), std::string::npos);
+}
+
+/// Dim without a min: torch writes that the range begins at 0.
+TEST(Dynamic, NoLowerBoundIsOne) {
+  LoadedProgram program = load("dynamic_numbers");
+  EXPECT_EQ(complaint(program, {{2, 1, 3}}), "");
+  EXPECT_EQ(complaint(program, {{2, 0, 3}}),
+            "input `x`: axis 1 is 0, out of range: [s1,s2,3], s1 from 1 to 8, s2 from 1 to 24");
+}
+
+/// The table of dynamic_place has 8 rows.
+TEST(Dynamic, PlacesBeyondTheEndAreRefused) {
+  LoadedProgram program = load("dynamic_place");
+  const auto runs_at = [&program](int64_t place) {
+    HostTensor places{DType::i64, {3}, std::vector<std::byte>(3 * sizeof(int64_t))};
+    std::memcpy(places.bytes.data(), &place, sizeof place);
+    try {
+      program.run({zeros({1, 3, 4}), places});
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  };
+  EXPECT_TRUE(runs_at(5));
+  EXPECT_FALSE(runs_at(6));
+  EXPECT_FALSE(runs_at(-1));
+  EXPECT_TRUE(runs_at(0));
+}
+
+/// Masks, positions and lengths stand before the first delegate. Only writing to the cache, which
+/// XNNPACK cannot do, separates delegates.
+TEST(Dynamic, ADecoderIsCutOnlyAtItsCache) {
+  for (const char* fixture : {"decoder", "decoder_strict", "quantised_decoder"})
+    EXPECT_EQ(compiled(fixture).report.delegates, 2) << fixture;
 }
 
 TEST(Dynamic, ReportTellsTheSymbols) {

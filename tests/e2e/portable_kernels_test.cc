@@ -22,10 +22,12 @@ std::set<std::string> registered_operators() {
 TEST(PortableKernels, EveryOperatorIsRegisteredInTheRuntime) {
   const auto registered = registered_operators();
   ASSERT_FALSE(registered.empty());
-  for (const PortableKernel& kernel : portable_kernels())
+  for (const PortableKernel& kernel : portable_kernels()) {
+    if (!kernel.library.empty()) continue;
     for (const std::string_view name : kernel.operators)
       EXPECT_TRUE(registered.contains(std::string(name)))
           << name << " for " << layline::name(kernel.op);
+  }
 }
 
 TEST(PortableKernels, OneRowForEachOp) {

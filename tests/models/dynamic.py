@@ -282,3 +282,74 @@ class DynamicTwoInputs(nn.Module):
             torch.zeros_like(x) + torch.full((x.shape[1], 6), 0.5),
             y[:, :-1].expand(x.shape[0], x.shape[1], 6) - x,
         )
+
+
+@case(
+    "dynamic_numbers",
+    **at_sizes((2, 7, 3), (1, 1, 3), (8, 24, 3), (3, 2, 3), (5, 8, 3)),
+    dynamic_shapes=({0: BATCH, 1: Dim("any_length", max=24)},),
+    expect="add.Tensor div.Tensor full.default arange.start",
+)
+class DynamicNumbers(nn.Module):
+    """Sizes as numbers. The length has no lower bound."""
+
+    def forward(self, x):
+        batch, length, _ = x.shape
+        places = torch.arange(length)
+        return (
+            x + length,
+            x.sum(1) / length,
+            torch.where(places * 2 < length - 3, 1.0, -1.0),
+            torch.full((batch, 2), length * batch) - batch,
+            torch.arange(length, length + 4),
+            places.clamp(max=length // 2),
+            torch.scalar_tensor(length - 20),
+            x[:, 0],
+            x[:, -1],
+        )
+
+
+@case(
+    "dynamic_half",
+    inputs=randn((2, 7, 3), (2, 14, 3)),
+    other_sizes=[randn((2, 2, 3), (2, 4, 3)), randn((2, 12, 3), (2, 24, 3))],
+    dynamic_shapes=({1: (HALF := Dim("half", min=2, max=12))}, {1: 2 * HALF}),
+)
+class DynamicHalf(nn.Module):
+    """A slice that begins where the size of another input says."""
+
+    def forward(self, x, y):
+        return x * y[:, x.shape[1] :]
+
+
+@case(
+    "dynamic_place",
+    inputs=lambda: (torch.randn(1, 3, 4), torch.tensor([2, 3, 4])),
+    other_sizes=[
+        lambda: (torch.randn(1, 1, 4), torch.tensor([0])),
+        lambda: (torch.randn(1, 6, 4), torch.tensor([2, 3, 4, 5, 6, 7])),
+    ],
+    dynamic_shapes=({1: (FEW := Dim("few", max=6))}, {0: FEW}),
+    expect="item.default narrow.default select.int",
+)
+class DynamicPlace(nn.Module):
+    """A place that is read from a tensor: rows of a table from there on, and the place as a number."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("table", torch.randn(8, 4))
+
+    def forward(self, x, places):
+        length = x.shape[1]
+        place = places[0].item()
+        torch._check(place >= 0)
+        torch._check(place + length <= 8)
+        rows = self.table.narrow(0, place, length)
+        return (
+            x + rows,
+            x * self.table[place : place + length],
+            x + self.table[place],
+            x + place,
+            (torch.arange(length) + place) * (place * 2 + length),
+            torch.arange(8) < place + length,
+        )

@@ -108,7 +108,7 @@ _PREFIX = re.compile(rf"/[^\"\n]*/site-packages/|{_REPOSITORY}/")
 _CONTAINER_FRAME = re.compile(r' *File "torch/nn/modules/container.py".*\n.*\n')
 
 
-def _lean_metadata(program):
+def lean_metadata(program):
     """Makes the file small, and independent of where and when it was written: source paths relative
     to the repository and to site-packages, no frames of nn.Sequential, no links to the nodes of the
     graph before decomposition."""
@@ -122,7 +122,7 @@ def _lean_metadata(program):
 def export(model, inputs, decomposed=False, dynamic_shapes=None):
     program = torch.export.export(model, inputs, dynamic_shapes=dynamic_shapes)
     program = program.run_decompositions() if decomposed else program
-    _lean_metadata(program)
+    lean_metadata(program)
     return program
 
 

@@ -16,8 +16,10 @@ import activations
 import attention
 import bad_models
 import catalogue
+import decoders
 import dynamic
 import export
+import language
 import layers
 import llama
 import networks
@@ -70,6 +72,8 @@ def main():
     special = {
         **networks.ARCHIVES,
         **llama.ARCHIVES,
+        **decoders.ARCHIVES,
+        **language.ARCHIVES,
         **bad_models.ARCHIVES,
         **quantised.ARCHIVES,
     }

@@ -40,6 +40,30 @@ TEST(ConstantPool, TensorsAreCountedApart) {
   EXPECT_EQ(sink.bytes(), numbers({3, 4}).bytes());
 }
 
+/// Large bytes that a kernel and a delegate both read are there once, whoever comes first.
+TEST(ConstantPool, TensorsShareBytesWithNames) {
+  const Constant first = numbers(std::vector<double>(1024, 1));
+  const Constant second = numbers(std::vector<double>(1024, 2));
+  ConstantPool pool;
+  pool.add(first, "first");
+  EXPECT_EQ(pool.add_tensor(first), 0u);
+  EXPECT_EQ(pool.add_tensor(second), 1u);
+  EXPECT_EQ(pool.add(second, "second"), "second");
+  pool.add(numbers(std::vector<double>(1024, 3)), "third");
+  EXPECT_EQ(pool.byte_count(), 3 * 4096u);
+  pte::Program program;
+  std::move(pool).write_to(program);
+  EXPECT_EQ(program.constants.size(), 2u);
+  EXPECT_EQ(program.blobs.size(), 1u);
+  ASSERT_EQ(program.named_data.size(), 1u);
+  EXPECT_EQ(program.named_data[0].key, "third");
+  ASSERT_EQ(program.named_constants.size(), 2u);
+  EXPECT_EQ(program.named_constants[0].key, "first");
+  EXPECT_EQ(program.named_constants[0].data.index, 0u);
+  EXPECT_EQ(program.named_constants[1].key, "second");
+  EXPECT_EQ(program.named_constants[1].data.index, 1u);
+}
+
 /// Keeps apart what is written at once and what may be written later.
 struct LendingSink : ByteSink {
   size_t written = 0, lent = 0;

@@ -29,6 +29,11 @@ TargetRules rules_of(const std::string& target) {
   if (target == "xnnpack avx2")  // on which windows are slow
     return xnnpack::rules(xnnpack::find_profile("epyc-avx2"));
   if (target == "xnnpack avx512") return xnnpack::rules(xnnpack::find_profile("epyc-avx512"));
+  if (target == "xnnpack llm") {
+    TargetRules rules = xnnpack::rules();
+    rules.attends_causally = true;
+    return rules;
+  }
   if (target == "tosa") return tosa::rules();
   EXPECT_EQ(target, "");
   return {};

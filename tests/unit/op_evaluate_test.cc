@@ -81,6 +81,14 @@ std::vector<Case> movement_cases() {
        AxisAttrs{1},
        f32({2, 2}, {2, 0, 4, 4})},
       {Op::gather_elements, {x, i64({1, 2}, {1, 0})}, AxisAttrs{0}, f32({1, 2}, {3, 1})},
+      {Op::scatter,
+       {x, i64({1, 2}, {2, 0}), f32({2, 2}, {6, 7, 8, 9})},
+       AxisAttrs{1},
+       f32({2, 3}, {7, 1, 6, 9, 4, 8})},
+      {Op::scatter,
+       {x, i64({2, 1}, {1, 1}), f32({2, 3}, {6, 7, 8, 9, 10, 11})},
+       AxisAttrs{0},
+       f32({2, 3}, {0, 1, 2, 9, 10, 11})},
       {Op::scatter_elements,
        {x, i64({2, 2}, {2, 0, 1, 1}), f32({2, 2}, {6, 7, 8, 9})},
        AxisAttrs{1},
@@ -90,6 +98,17 @@ std::vector<Case> movement_cases() {
        AxisAttrs{1},
        f32({2, 3}, {7, 1, 8, 3, 21, 5})},
   };
+}
+
+std::vector<Case> attention_cases() {
+  // Two heads share their keys. The first query sees keys 0 and 1, which score alike for the first
+  // head; the second sees all three.
+  const double far = 1000;
+  return {{Op::causal_attention,
+           {f32({1, 2, 2, 1}, {0, far, far, -far}), f32({1, 3, 1, 1}, {0, 1, 2}),
+            f32({1, 3, 1, 1}, {10, 20, 40}), i64({}, {1})},
+           NoAttrs{},
+           f32({1, 2, 2, 1}, {15, 20, 40, 10})}};
 }
 
 std::vector<Case> binary_cases() {
@@ -432,8 +451,8 @@ std::vector<Case> quantisation_cases() {
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (auto family : {movement_cases, binary_cases, unary_cases, contraction_cases, window_cases,
-                      axis_cases, quantisation_cases})
+  for (auto family : {movement_cases, attention_cases, binary_cases, unary_cases, contraction_cases,
+                      window_cases, axis_cases, quantisation_cases})
     std::ranges::move(family(), std::back_inserter(cases));
   return cases;
 }

@@ -142,6 +142,16 @@ TEST(InferMovement, SingleElements) {
   EXPECT_EQ(infer(Op::gather_elements, {data, i64({2, 9})}, AxisAttrs{0}),
             "error: expected indices no larger than the data outside axis 0, found i64[2,9] and "
             "f32[4,3]");
+  EXPECT_EQ(infer(Op::scatter, {data, i64({kBatch, 1}), f32({kBatch, 3})}, AxisAttrs{0}),
+            "f32[4,3]");
+  EXPECT_EQ(infer(Op::scatter, {data, f32({2, 1}), f32({2, 3})}, AxisAttrs{0}),
+            "error: expected integer indices, found f32[2,1]");
+  EXPECT_EQ(infer(Op::scatter, {data, indices, f32({2, 3})}, AxisAttrs{0}),
+            "error: expected indices along axis 0, found i64[2,3]");
+  EXPECT_EQ(infer(Op::scatter, {data, i64({2, 1}), f32({3, 3})}, AxisAttrs{0}),
+            "error: expected updates f32[2,3], a slice for each index, found f32[3,3]");
+  EXPECT_TRUE(refused(infer(Op::scatter, {data, i64({2}), f32({2, 3})}, AxisAttrs{0})));
+  EXPECT_TRUE(refused(infer(Op::scatter, {data, i64({2, 1}), f32({2, 3})}, AxisAttrs{2})));
   EXPECT_EQ(infer(Op::scatter_elements, {data, indices, f32({2, 3})}, AxisAttrs{0}), "f32[4,3]");
   EXPECT_EQ(infer(Op::scatter_elements, {data, indices, f32({2, 2})}, AxisAttrs{0}),
             "error: expected updates f32[2,3], one for each index, found f32[2,2]");

@@ -65,42 +65,62 @@ TEST(PlacementNumbers, OfEveryLimit) {
   };
   const Case cases[] = {
       {"as they are", [](PlacementLimits&) {},
-       "cost 64257 42 53 50 bound 64257 42 candidates 1166 regions 45 124 optimal 60 orders 5096",
-       "cost 71737 48 56 34 bound 49793 35 candidates 934 regions 45 113 optimal 46 orders 3e76"},
+       "cost 62949 42 50 53 bound 62949 42 "
+       "candidates 1133 regions 45 124 optimal 60 orders 61cb",
+       "cost 69102 48 56 35 bound 48558 35 "
+       "candidates 947 regions 45 113 optimal 46 orders e58d"},
       {"orders", [](PlacementLimits& l) { l.orders = 3; },
-       "cost 64257 42 57 49 bound 64257 42 candidates 1163 regions 45 124 optimal 60 orders 80c3",
-       "cost 71737 48 57 34 bound 49793 35 candidates 926 regions 45 113 optimal 46 orders 2831"},
+       "cost 62949 42 54 52 bound 62949 42 "
+       "candidates 1129 regions 45 124 optimal 60 orders 873b",
+       "cost 69102 48 57 35 bound 48558 35 "
+       "candidates 929 regions 45 113 optimal 46 orders 8b8e"},
       {"forms", [](PlacementLimits& l) { l.forms = 3; },
-       "cost 64257 42 54 49 bound 64257 42 candidates 1181 regions 43 118 optimal 60 orders c397",
-       "cost 79486 54 49 28 bound 49793 35 candidates 939 regions 45 101 optimal 46 orders c7c"},
+       "cost 62949 42 53 53 bound 62949 42 "
+       "candidates 1169 regions 43 118 optimal 60 orders b387",
+       "cost 77451 54 49 29 bound 48558 35 "
+       "candidates 942 regions 45 101 optimal 46 orders 6412"},
       {"joined orders", [](PlacementLimits& l) { l.orders = l.joined_orders = 4; },
-       "cost 64257 42 56 50 bound 64257 42 candidates 1166 regions 45 124 optimal 60 orders 2a5f",
-       "cost 71737 48 57 34 bound 49793 35 candidates 933 regions 45 113 optimal 46 orders 3cc"},
+       "cost 62949 42 53 53 bound 62949 42 "
+       "candidates 1133 regions 45 124 optimal 60 orders 4fb4",
+       "cost 69102 48 57 35 bound 48558 35 "
+       "candidates 935 regions 45 113 optimal 46 orders 970"},
       {"all orders", [](PlacementLimits& l) { l.all_orders = 8; },
-       "cost 65026 42 52 51 bound 42978 29 candidates 624 regions 45 124 optimal 47 orders add1",
-       "cost 72901 49 54 33 bound 37498 27 candidates 584 regions 45 113 optimal 40 orders 2d3"},
+       "cost 63218 42 49 54 bound 42601 29 "
+       "candidates 632 regions 45 124 optimal 48 orders 6ad7",
+       "cost 70599 49 54 32 bound 36825 27 "
+       "candidates 584 regions 45 113 optimal 40 orders cbb5"},
       {"digits", [](PlacementLimits& l) { l.digits = 3; },
-       "cost 65026 42 52 51 bound 42294 29 candidates 624 regions 45 124 optimal 47 orders 6b7a",
-       "cost 72901 49 54 33 bound 37498 27 candidates 586 regions 45 113 optimal 40 orders 30f1"},
+       "cost 63218 42 49 54 bound 42217 29 "
+       "candidates 632 regions 45 124 optimal 48 orders 2aad",
+       "cost 70599 49 54 32 bound 36825 27 "
+       "candidates 586 regions 45 113 optimal 40 orders 2504"},
       {"sets",
        [](PlacementLimits& l) {
          l.readers_in_one_table = 0;
          l.kept_sets = 3;
        },
-       "cost 72465 48 46 43 bound 51442 32 candidates 1174 regions 45 124 optimal 52 orders f0ee",
-       "cost 87704 60 46 22 bound 41430 27 candidates 938 regions 45 113 optimal 40 orders a769"},
+       "cost 69019 46 46 49 bound 50327 32 "
+       "candidates 1141 regions 45 124 optimal 52 orders 258d",
+       "cost 85469 60 46 23 bound 40536 27 "
+       "candidates 938 regions 45 113 optimal 41 orders f4de"},
       {"readers in one table", [](PlacementLimits& l) { l.readers_in_one_table = 1; },
-       "cost 64257 42 53 50 bound 64257 42 candidates 1166 regions 45 124 optimal 60 orders 5096",
-       "cost 71737 48 56 34 bound 49793 35 candidates 934 regions 45 113 optimal 46 orders 3e76"},
+       "cost 62949 42 51 52 bound 62949 42 "
+       "candidates 1133 regions 45 124 optimal 60 orders cee6",
+       "cost 69102 48 56 35 bound 48558 35 "
+       "candidates 947 regions 45 113 optimal 46 orders e58d"},
       {"entries in one table", [](PlacementLimits& l) { l.entries_in_one_table = 12; },
-       "cost 64257 42 53 50 bound 64257 42 candidates 1166 regions 45 124 optimal 60 orders 5096",
-       "cost 71737 48 56 34 bound 49793 35 candidates 934 regions 45 113 optimal 46 orders 3e76"},
+       "cost 62949 42 50 53 bound 62949 42 "
+       "candidates 1133 regions 45 124 optimal 60 orders 61cb",
+       "cost 69102 48 56 35 bound 48558 35 "
+       "candidates 947 regions 45 113 optimal 46 orders e58d"},
       {"tables",
        [](PlacementLimits& l) {
          l.small_tables = l.part_tables = l.few_ops_tables = l.large_tables = 8;
        },
-       "cost 64257 42 54 49 bound 64257 42 candidates 1166 regions 45 124 optimal 60 orders d660",
-       "cost 75619 51 54 29 bound 49793 35 candidates 798 regions 45 113 optimal 46 orders 69a7"},
+       "cost 62949 42 51 52 bound 62949 42 "
+       "candidates 1133 regions 45 124 optimal 60 orders b67b",
+       "cost 72611 51 54 29 bound 48558 35 "
+       "candidates 799 regions 45 113 optimal 46 orders 4478"},
       {"few ops",
        [](PlacementLimits& l) {
          l.small_tables = 4;
@@ -108,32 +128,42 @@ TEST(PlacementNumbers, OfEveryLimit) {
          l.few_ops_tables = 64;
          l.few_ops = 2;
        },
-       "cost 64257 42 53 50 bound 64257 42 candidates 1166 regions 45 124 optimal 60 orders 5096",
-       "cost 71737 48 56 34 bound 49793 35 candidates 934 regions 45 113 optimal 46 orders 3e76"},
+       "cost 62949 42 50 53 bound 62949 42 "
+       "candidates 1133 regions 45 124 optimal 60 orders 61cb",
+       "cost 69102 48 56 35 bound 48558 35 "
+       "candidates 947 regions 45 113 optimal 46 orders e58d"},
       {"rounds", [](PlacementLimits& l) { l.rounds = 2; },
-       "cost 64257 42 53 50 bound 61152 38 candidates 1157 regions 45 124 optimal 55 orders b3a2",
-       "cost 71737 48 56 34 bound 49793 35 candidates 934 regions 45 113 optimal 46 orders 3e76"},
+       "cost 62949 42 50 53 bound 58809 38 "
+       "candidates 1124 regions 45 124 optimal 54 orders 101c",
+       "cost 69102 48 56 35 bound 48558 35 "
+       "candidates 947 regions 45 113 optimal 46 orders e58d"},
       {"growth",
        [](PlacementLimits& l) {
          l.digits = 2;
          l.growth_without_proof = 1;
        },
-       "cost 65045 42 51 50 bound 10338 6 candidates 467 regions 45 124 optimal 35 orders feb6",
-       "cost 72963 49 52 31 bound 7020 5 candidates 455 regions 45 113 optimal 27 orders 8f14"},
+       "cost 63309 42 48 51 bound 10138 6 "
+       "candidates 468 regions 45 124 optimal 34 orders a23f",
+       "cost 70634 49 53 31 bound 6720 5 "
+       "candidates 455 regions 45 113 optimal 27 orders 4871"},
       {"work",
        [](PlacementLimits& l) {
          l.work = 9000;
          l.work_of_op = 700;
        },
-       "cost 65045 42 51 50 bound 25129 12 candidates 1049 regions 45 124 optimal 39 orders dc74",
-       "cost 72963 49 52 31 bound 30178 19 candidates 855 regions 45 113 optimal 36 orders 3530"},
+       "cost 63309 42 48 51 bound 19794 11 "
+       "candidates 1008 regions 45 124 optimal 36 orders 500c",
+       "cost 70634 49 53 31 bound 23462 15 "
+       "candidates 740 regions 45 113 optimal 34 orders af77"},
       {"work without proof",
        [](PlacementLimits& l) {
          l.digits = 2;
          l.work_of_part_without_proof = 900;
        },
-       "cost 65045 42 51 50 bound 11135 7 candidates 467 regions 45 124 optimal 35 orders feb6",
-       "cost 72963 49 52 31 bound 7020 5 candidates 455 regions 45 113 optimal 27 orders 8f14"},
+       "cost 63309 42 48 51 bound 10635 7 "
+       "candidates 468 regions 45 124 optimal 34 orders a23f",
+       "cost 70634 49 53 31 bound 6720 5 "
+       "candidates 455 regions 45 113 optimal 27 orders 4871"},
   };
   for (const Case& c : cases) {
     PlacementLimits limits;

@@ -174,6 +174,26 @@ TEST(PteWriter, DataGoesToItsSegments) {
   EXPECT_EQ(pte.named_data("w").data(), pte.named_data("tied").data());
 }
 
+/// A name for the bytes of a constant adds a segment, and no bytes.
+TEST(PteWriter, NamedConstantsAreInTheFileOnce) {
+  Program program = relu_program();
+  program.add_constant(DataSource::owned(text_bytes("abcd")));
+  const uint32_t table = program.add_constant(DataSource::owned(text_bytes("efghijkl")));
+  program.add_blob(DataSource::owned(text_bytes("payload")));
+  const uint64_t bytes = PteReader(written(program)).segment_data_size();
+  program.named_constants = {{"table", {table}}};
+  const PteReader pte(written(program));
+  EXPECT_EQ(pte.segment_data_size(), bytes);
+  EXPECT_EQ(pte.segment_base() + pte.segment_data_size(), pte.bytes().size());
+  EXPECT_EQ(pte.named_data("table").data(), pte.segment(0).data() + 16);
+  EXPECT_EQ(pte.named_data("table").size(), 8u);
+  EXPECT_EQ(text_at(pte.segment(1), 0, 7), "payload");
+  program.named_constants = {{"table", {2}}};
+  EXPECT_THROW(written(program), InternalError);
+  program.named_constants = {{"table", {0}}, {"table", {1}}};
+  EXPECT_THROW(written(program), InternalError);
+}
+
 TEST(PteWriter, ConstantsOfNoBytes) {
   Program program = relu_program();
   const uint32_t empty = program.add_constant(DataSource::owned({}));

@@ -83,6 +83,10 @@ class RandomOps {
         return gather();
       case Op::gather_elements:
         return gather_elements();
+      case Op::causal_attention:
+        return causal_attention();
+      case Op::scatter:
+        return scatter();
       case Op::scatter_elements:
       case Op::scatter_add:
         return scatter_elements(op);
@@ -351,6 +355,32 @@ class RandomOps {
     OpInstance result =
         make(Op::gather, {{DType::f32, data}, {DType::i64, shape(0, 2)}}, AxisAttrs{axis(data)});
     fill_indices(result);
+    return result;
+  }
+  OpInstance causal_attention() {
+    const int64_t batch = random_.between(1, 2), features = random_.between(1, 3);
+    const int64_t groups = random_.between(1, 2), heads = groups * random_.between(1, 2);
+    const int64_t keys = random_.between(1, 4), queries = random_.between(1, keys);
+    const TensorType cache{DType::f32, {batch, keys, groups, features}};
+    OpInstance result =
+        make(Op::causal_attention,
+             {{DType::f32, {batch, queries, heads, features}}, cache, cache, {DType::i64, {}}},
+             NoAttrs{});
+    result.operands[3].set_int(0, random_.between(0, keys - queries));
+    return result;
+  }
+  /// Every place at most once: which of two updates comes last is a matter of order.
+  OpInstance scatter() {
+    const Shape data = shape(1, 4);
+    const auto along = static_cast<size_t>(axis(data));
+    Shape indices(data.size(), Dim(1)), updates = data;
+    const int64_t length = data[along].value();
+    indices[along] = updates[along] = random_.between(1, length);
+    OpInstance result =
+        make(Op::scatter, {{DType::f32, data}, {DType::i64, indices}, {DType::f32, updates}},
+             AxisAttrs{static_cast<int64_t>(along)});
+    for (int64_t i = 0; i < result.operands[1].count(); ++i)
+      result.operands[1].set_int(i, length - 1 - i);
     return result;
   }
   /// Every place at most once along the axis: which of two updates comes last is a matter of order.

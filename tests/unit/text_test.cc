@@ -53,6 +53,11 @@ graph "every op" {
   %roll = roll(%x) { axes = [1,2], shifts = [-1,3] }
   %gather = gather(%slope, %i)
   %gather_elements = gather_elements(%slope, %i)
+  %first = constant() { data = i64[] (1) }
+  %causal_attention = causal_attention(%x, %x, %x, %first)
+  %places = constant() { data = i64[2,1] (2, 0) }
+  %rows = slice(%m) { start = [0,0], size = [2,8], step = [1,1] }
+  %scatter = scatter(%m, %places, %rows)
   %scatter_elements = scatter_elements(%slope, %i, %gather_elements)
   %scatter_add = scatter_add(%slope, %i, %gather_elements)
   %add = add(%d, %d) { bounds = [0,inf] }

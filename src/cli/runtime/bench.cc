@@ -14,6 +14,7 @@
 #include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/runtime/commands.h"
+#include "cli/runtime/huge_pages.h"
 #include "cli/runtime/program_source.h"
 #include "ir/graph.h"
 #include "report/model_explorer.h"
@@ -28,6 +29,7 @@ struct BenchArguments {
   std::string method = "forward";
   unsigned threads = 0;
   size_t iterations = 0;
+  bool huge_pages = false;
   bool per_op = false;
   std::string node_data;
   bool json = false;
@@ -69,15 +71,16 @@ void write(JsonWriter& json, const BenchResult& result) {
   });
 }
 
-void write(JsonWriter& json, const BenchReport& report, unsigned threads) {
+void write(JsonWriter& json, const BenchReport& report, const BenchArguments& arguments) {
   json.object([&] {
     json.key("iterations").number(report.iterations);
     json.key("threads");
-    if (threads > 0) {
-      json.number(threads);
+    if (arguments.threads > 0) {
+      json.number(arguments.threads);
     } else {
       json.null();
     }
+    json.key("huge_pages").boolean(arguments.huge_pages);
     json.key("peak_memory_bytes").number(report.peak_memory_bytes);
     json.key("programs").list_of(report.programs, [&](const BenchResult& result) {
       write(json, result);
@@ -213,6 +216,7 @@ void run_per_op(const BenchArguments& arguments, const BenchOptions& options) {
 }
 
 void run_bench(const BenchArguments& arguments) {
+  if (arguments.huge_pages) allocate_in_huge_pages();
   BenchOptions options;
   options.threads = arguments.threads;
   options.iterations = arguments.iterations;
@@ -227,7 +231,7 @@ void run_bench(const BenchArguments& arguments) {
   }
   const BenchReport report = bench(subjects, options);
   write_stdout(arguments.json
-                   ? json_text([&](JsonWriter& json) { write(json, report, arguments.threads); })
+                   ? json_text([&](JsonWriter& json) { write(json, report, arguments); })
                    : table(report));
 }
 
@@ -253,6 +257,8 @@ void add_bench_command(CLI::App& app) {
                    "Timed runs of each program; without it, about two seconds of them")
       ->option_text("N")
       ->check(CLI::Range(size_t{1}, kMaxIterations));
+  command->add_flag("--huge-pages", arguments->huge_pages,
+                    "Allocate in huge pages, as servers can and most devices cannot");
   command->add_flag("--per-op", arguments->per_op,
                     "Tell where the time of each program goes, op by op, and from which line\n"
                     "of the model each op comes");

@@ -8,6 +8,7 @@ class App;
 namespace layline {
 
 void add_run_command(CLI::App& app);
+void add_generate_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_tune_command(CLI::App& app);
 void add_verify_command(CLI::App& app);

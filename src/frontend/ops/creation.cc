@@ -37,6 +37,12 @@ Value* constant_of_numbers(const Builder& build, const TensorType& type,
   return build.constant(tensor);
 }
 
+/// A dynamic size as i64[]: the sum of so many ones.
+Value* length_of(const Builder& build, const Dim& size) {
+  Value* ones = build.expand(build.scalar(DType::i64, 1), {size});
+  return build.view(build.add(Op::reduce_sum, {ones}, AxesAttrs{{0}}), {});
+}
+
 }  // namespace
 
 Value* front_of_constant(const Builder& build, const Shape& shape,
@@ -45,6 +51,23 @@ Value* front_of_constant(const Builder& build, const Shape& shape,
   if (whole->shape() == shape) return whole;
   return build.add(Op::slice, {whole},
                    SliceAttrs{Ints(shape.size(), 0), shape, Ints(shape.size(), 1)});
+}
+
+Value* number(const Builder& build, const Sum& sum) {
+  const auto literal = [&](int64_t value) {
+    return build.scalar(DType::i64, static_cast<double>(value));
+  };
+  Value* total = nullptr;
+  for (const auto& [monomial, coefficient] : sum.terms()) {
+    Value* term = nullptr;
+    const auto times = [&](Value* factor) {
+      term = term ? build.add(Op::mul, {term, factor}) : factor;
+    };
+    for (const SymbolId id : monomial.symbols()) times(length_of(build, Dim::symbol(id)));
+    if (coefficient != 1 || term == nullptr) times(literal(coefficient));
+    total = total ? build.add(Op::add, {total, term}) : term;
+  }
+  return total ? total : literal(0);
 }
 
 Value* filled(const Builder& build, const TensorType& type, double value) {

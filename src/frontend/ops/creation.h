@@ -1,4 +1,4 @@
-// Tensors that are made of numbers: constants.
+// Tensors that are made of numbers: constants, and sizes that are known when the model runs.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,9 @@ namespace layline::ops {
 /// front part of it is taken when the model runs.
 Value* front_of_constant(const Builder& build, const Shape& shape,
                          const std::function<Constant(const Shape& whole)>& make);
+
+/// The number as i64[]. It may follow from dynamic sizes.
+Value* number(const Builder& build, const Sum& sum);
 
 Value* filled(const Builder& build, const TensorType& type, double value);
 

@@ -122,23 +122,6 @@ Flattened flattened(const Builder& build, Value* x, const std::vector<Value*>& i
           std::move(order)};
 }
 
-/// x with the element `index` (a tensor of one element) of an axis replaced by `part`, whose length
-/// there is 1. It is a choice by comparison, which stays among the elementwise ops around it; a
-/// scatter does not.
-Value* with_element(const Builder& build, Value* x, int64_t axis, Value* index, Value* part) {
-  const Dim length = x->shape()[static_cast<size_t>(axis)];
-  constexpr int64_t kMostPlaces = 1 << 28;
-  if (length.value() > kMostPlaces) build.fail("writes to an axis of {} elements", length.value());
-  Tensor places({DType::i64, {length}});
-  for (int64_t i = 0; i < length.value(); ++i) places.set_int(i, i);
-  Value* numbers = build.constant(Constant::of(places));
-  index = build.view(counted_from_start(build, index, length.value()), {1});
-  Shape along(x->shape().size() - static_cast<size_t>(axis), Dim(1));
-  along[0] = length;
-  Value* hit = build.view(build.add(Op::equal, {numbers, index}), std::move(along));
-  return build.add(Op::where, {hit, part, x});
-}
-
 /// x with the elements under a mask replaced by one value; null if there is no mask, or more than
 /// one value.
 Value* put_under_mask(const Builder& build, Value* x, const std::vector<Value*>& given,
@@ -204,23 +187,9 @@ Value* index(const Builder& build, Value* x, const std::vector<Value*>& indices)
 Value* index_put(const Builder& build, Value* x, const std::vector<Value*>& indices, Value* values,
                  bool accumulate) {
   if (Value* y = put_under_mask(build, x, indices, values, accumulate)) return y;
-  if (const Indexed indexed = indexed_axes(build, x, indices);
-      !accumulate && indexed.axes.size() == 1 &&
-      element_count(indexed.indices[0]->shape()).is_one()) {
-    const auto place = static_cast<size_t>(indexed.axes[0]);
-    Shape part = x->shape();
-    part.erase(part.begin() + static_cast<std::ptrdiff_t>(place));
-    const Shape& index = indexed.indices[0]->shape();
-    part.insert(part.begin() + static_cast<std::ptrdiff_t>(place), index.begin(), index.end());
-    values = build.expand(build.convert(values, x->dtype()), part);
-    part = x->shape();
-    part[place] = 1;
-    return with_element(build, x, indexed.axes[0], indexed.indices[0],
-                        build.view(values, std::move(part)));
-  }
   const Flattened flat = flattened(build, x, indices);
   const auto axis = static_cast<std::ptrdiff_t>(flat.axis);
-  // The values as x[...] has them, then with one axis of indices; every element has its own index.
+  // The values as x[...] has them, then with one axis of indices.
   Shape written = flat.data->shape();
   written.erase(written.begin() + axis);
   written.insert(written.begin() + axis, flat.position->shape().begin(),
@@ -228,11 +197,9 @@ Value* index_put(const Builder& build, Value* x, const std::vector<Value*>& indi
   values = build.expand(build.convert(values, x->dtype()), written);
   Shape elements = flat.data->shape();
   elements[static_cast<size_t>(axis)] = element_count(flat.position->shape());
-  Shape one_axis(elements.size(), Dim(1));
-  one_axis[static_cast<size_t>(axis)] = elements[static_cast<size_t>(axis)];
-  Value* positions = build.expand(build.view(flat.position, one_axis), elements);
-  Value* y = build.add(accumulate ? Op::scatter_add : Op::scatter_elements,
-                       {flat.data, positions, build.view(values, elements)}, AxisAttrs{flat.axis});
+  values = build.view(values, elements);
+  Value* y = accumulate ? index_add(build, flat.data, flat.axis, flat.position, values)
+                        : put_slices(build, flat.data, flat.axis, flat.position, values);
   std::vector<int> inverse(flat.order.size());
   for (size_t i = 0; i < inverse.size(); ++i)
     inverse[static_cast<size_t>(flat.order[i])] = static_cast<int>(i);
@@ -242,9 +209,7 @@ Value* index_put(const Builder& build, Value* x, const std::vector<Value*>& indi
 Value* index_copy(const Builder& build, Value* x, int64_t axis, Value* index, Value* source) {
   if (source->shape().size() != x->shape().size() || !is_static(x->shape()))
     build.fail("copies {} into {}", to_string(source->type()), to_string(x->type()));
-  if (element_count(index->shape()).is_one()) return with_element(build, x, axis, index, source);
-  index = spread_index(build, index, axis, source->shape());
-  return build.add(Op::scatter_elements, {x, index, source}, AxisAttrs{axis});
+  return put_slices(build, x, axis, index, build.convert(source, x->dtype()));
 }
 
 Value* slice_scatter(const Builder& build, Value* x, Value* source, int64_t axis, int64_t start,

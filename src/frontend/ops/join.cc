@@ -126,11 +126,14 @@ Value* slice(const Builder& build, Value* x, int64_t axis, const Slice& slice) {
   if (const Sum back = length - start; !start.is_number() && back.is_number() && size.is_number())
     return slice_from_end(build, x, axis, back.constant(), size.constant(), slice.step);
   if (!start.is_number())
-    build.fail(
-        "begins at {}, which is dynamic; layline slices from a fixed place, or so many "
-        "elements from the end",
-        to_string(start));
+    return slice_at(build, x, axis, number(build, start), symbols.dim(size), slice.step);
   return build.slice(x, axis, start.constant(), symbols.dim(size), slice.step);
+}
+
+Value* slice_at(const Builder& build, Value* x, int64_t axis, Value* start, const Dim& size,
+                int64_t step) {
+  Value* offsets = arange(build, {DType::i64, {size}}, 0, static_cast<double>(step));
+  return build.add(Op::gather, {x, build.add(Op::add, {offsets, start})}, AxisAttrs{axis});
 }
 
 Value* select(const Builder& build, Value* x, int64_t axis, int64_t index) {

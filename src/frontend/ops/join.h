@@ -36,6 +36,10 @@ struct Slice {
   int64_t step = 1;
 };
 Value* slice(const Builder& build, Value* x, int64_t axis, const Slice& slice);
+/// `size` elements `start`, `start + step` ..., where the model computes `start`, i64[]. It is not
+/// negative, and a run that reaches beyond the axis is refused.
+Value* slice_at(const Builder& build, Value* x, int64_t axis, Value* start, const Dim& size,
+                int64_t step);
 /// One element, without the axis.
 Value* select(const Builder& build, Value* x, int64_t axis, int64_t index);
 /// `length` elements.

@@ -5,6 +5,7 @@
 
 #include "frontend/ops/shapes.h"
 #include "ir/evaluate.h"
+#include "ir/integer_rows.h"
 
 namespace layline::ops {
 namespace {
@@ -72,14 +73,14 @@ std::vector<int64_t> dims_per_channel(const Value* x, int64_t axis, int64_t coun
   return dims;
 }
 
-std::vector<int64_t> dims_per_block(const Builder& build, const Value* x, const Ints& block) {
-  if (block.size() != x->shape().size() || !is_static(x->shape()))
-    build.fail("blocks [{}] do not fit {}", fmt::join(block, ","), to_string(x->type()));
-  std::vector<int64_t> dims = static_dims(x->shape());
-  for (size_t axis = 0; axis < dims.size(); ++axis) {
-    if (block[axis] < 1 || dims[axis] % block[axis] != 0)
-      build.fail("blocks [{}] do not divide {}", fmt::join(block, ","), to_string(x->type()));
-    dims[axis] /= block[axis];
+Shape dims_per_block(const Builder& build, const Value* x, const Shape& block) {
+  if (block.size() != x->shape().size())
+    build.fail("blocks {} do not fit {}", to_string(block), to_string(x->type()));
+  Shape dims;
+  for (size_t axis = 0; axis < block.size(); ++axis) {
+    const auto blocks = divide(x->shape()[axis], block[axis]);
+    if (!blocks) build.fail("blocks {} do not divide {}", to_string(block), to_string(x->type()));
+    dims.push_back(*blocks);
   }
   return dims;
 }
@@ -103,6 +104,39 @@ Value* quantise(const Builder& build, Value* x, Quantisation quantisation) {
 Value* dequantise(const Builder& build, Value* x, Quantisation quantisation) {
   Value* typed = build.add(Op::reinterpret, {x}, QuantisationAttrs{std::move(quantisation)});
   return build.add(Op::dequantize, {typed});
+}
+
+Value* embedding(const Builder& build, const Embedding& table, Value* indices) {
+  const Shape& bytes = table.bytes->shape();
+  if (bytes.size() != 2 || !is_static(bytes))
+    build.fail("expected a table of rows, found {}", to_string(table.bytes->type()));
+  const Dim columns = bytes[1] * Dim(table.packing.in_a_byte());
+  // A scale for each row is one for a group as long as the row.
+  const auto grouped = [&](Value* parameter, std::string_view what) {
+    const Shape& shape = parameter->shape();
+    const Dim groups = shape.size() == 2 ? shape[1] : Dim(1);
+    if (shape.empty() || shape.size() > 2 || shape[0] != bytes[0] || !divide(columns, groups))
+      build.fail("{} {} for {} rows of {}", what, to_string(parameter->type()), to_string(bytes[0]),
+                 to_string(columns));
+    return build.convert(build.view(parameter, {bytes[0], groups}), DType::f32);
+  };
+  Value* scales = grouped(table.scales, "the scales");
+  Value* zero_points = table.zero_points ? grouped(table.zero_points, "the zero points") : nullptr;
+  if (zero_points && zero_points->shape() != scales->shape())
+    build.fail("scales {} and zero points {}", to_string(scales->type()),
+               to_string(zero_points->type()));
+  if (table.lift != 0) {
+    Value* lift = build.scalar(DType::f32, table.lift);
+    zero_points = zero_points ? build.add(Op::add, {zero_points, lift}) : lift;
+  }
+  return real_rows(build,
+                   {.bytes = table.bytes,
+                    .packing = table.packing,
+                    .row = {columns},
+                    .blocks = {scales->shape()[1]},
+                    .scales = scales,
+                    .zero_points = zero_points},
+                   indices);
 }
 
 Value* quantise_by(const Builder& build, Value* x, const Parameters& by, const Integers& range) {

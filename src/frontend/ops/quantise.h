@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "ir/builder.h"
+#include "ir/packed_integers.h"
 #include "ir/tensor.h"
 
 namespace layline::ops {
@@ -28,7 +29,7 @@ Quantisation table(const Builder& build, const Integers& range, const Tensor& sc
 /// Dims of a table: one entry for each index of an axis.
 std::vector<int64_t> dims_per_channel(const Value* x, int64_t axis, int64_t count);
 /// Dims of a table: one entry for each block of x.
-std::vector<int64_t> dims_per_block(const Builder& build, const Value* x, const Ints& block);
+Shape dims_per_block(const Builder& build, const Value* x, const Shape& block);
 /// Dims of a table: one entry for each group of so many elements along the last axis.
 std::vector<int64_t> dims_per_group(const Builder& build, const Value* x, int64_t group);
 
@@ -36,6 +37,18 @@ std::vector<int64_t> dims_per_group(const Builder& build, const Value* x, int64_
 Value* quantise(const Builder& build, Value* x, Quantisation quantisation);
 /// Dequantises plain integers to f32.
 Value* dequantise(const Builder& build, Value* x, Quantisation quantisation);
+
+/// Rows of a table of integers at these indices, dequantised to f32. There is one scale for each
+/// row [rows], or one for each group of its elements [rows, groups], and as many zero points or
+/// none; `lift` is added to the zero points. Integers of fewer than 8 bits share bytes.
+struct Embedding {
+  Value* bytes;  // [rows, bytes of a row]
+  Packing packing;
+  int lift;
+  Value* scales;
+  Value* zero_points;  // may be null
+};
+Value* embedding(const Builder& build, const Embedding& table, Value* indices);
 
 /// Scales and zero points that are computed at run time: chosen from x, one for each block of a
 /// table with the dims `blocks`, or one for all.

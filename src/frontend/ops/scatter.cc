@@ -18,6 +18,13 @@ Value* scatter(const Builder& build, Op op, Value* x, Value* index, Value* updat
   return build.view(build.add(op, {x, index, updates}, AxisAttrs{axis}), shape);
 }
 
+Value* put_slices(const Builder& build, Value* x, int64_t axis, Value* index, Value* slices) {
+  Shape along(x->shape().size(), Dim(1));
+  along[static_cast<size_t>(axis)] = element_count(index->shape());
+  index = build.view(build.convert(index, DType::i64), std::move(along));
+  return build.add(Op::scatter, {x, index, slices}, AxisAttrs{axis});
+}
+
 Value* index_add(const Builder& build, Value* x, int64_t axis, Value* index, Value* source) {
   index = spread_index(build, index, axis, source->shape());
   return build.add(Op::scatter_add, {x, index, source}, AxisAttrs{axis});

@@ -10,6 +10,10 @@ namespace layline::ops {
 /// of length 1.
 Value* scatter(const Builder& build, Op op, Value* x, Value* index, Value* updates, int64_t axis);
 
+/// x with the slices of an axis that a list of indices names replaced by those of `slices`, which
+/// is as long as the list there.
+Value* put_slices(const Builder& build, Value* x, int64_t axis, Value* index, Value* slices);
+
 /// x with `source` added to the parts of an axis that a list of indices names.
 Value* index_add(const Builder& build, Value* x, int64_t axis, Value* index, Value* source);
 /// x with one number written to the parts of an axis that a list of indices names.

@@ -30,12 +30,16 @@ DType core_dtype(TorchDType dtype) {
     case TorchDType::kBool:
       return DType::boolean;
     case TorchDType::kBFloat16:
-      return DType::bf16;
+      return DType::f32;
     case TorchDType::kUint16:
       return DType::u16;
     default:
       throw UserError("dtype {} is not supported", dtype_name(dtype));
   }
+}
+
+DType stored_dtype(TorchDType dtype) {
+  return dtype == TorchDType::kBFloat16 ? DType::bf16 : core_dtype(dtype);
 }
 
 Call::Call(layline::Graph& graph, const Graph& program, const Node& node, TensorEnv& env,
@@ -151,12 +155,31 @@ bool Call::is_row_major(const TensorMeta& meta) const {
   return true;
 }
 
-Sum Call::expression(std::string_view argument, const SymIntArg& item) const {
-  if (item.name.empty()) return Sum::number(item.value);
+const SymInt& Call::recorded(std::string_view argument, const SymIntArg& item) const {
   auto known = program_.sym_int_values.find(item.name);
   if (known == program_.sym_int_values.end())
     fail("argument `{}`: unknown size `{}`", argument, item.name);
-  return symbols_.sum(known->second);
+  return known->second;
+}
+
+Sum Call::expression(std::string_view argument, const SymIntArg& item) const {
+  if (item.name.empty()) return Sum::number(item.value);
+  return symbols_.sum(recorded(argument, item));
+}
+
+bool Call::reads_data(std::string_view argument) const {
+  const Argument* arg = find(argument);
+  const auto* item = arg ? arg->as<SymIntArg>() : nullptr;
+  return item && !item->name.empty() && symbols_.reads_data(recorded(argument, *item));
+}
+
+Value* Call::computed(std::string_view argument) const {
+  const Argument* arg = find(argument);
+  const auto* item = arg ? arg->as<SymIntArg>() : nullptr;
+  if (item == nullptr || item->name.empty()) return nullptr;
+  const SymInt& number = recorded(argument, *item);
+  if (!symbols_.reads_data(number) && symbols_.sum(number).is_number()) return nullptr;
+  return symbols_.value(*this, number);
 }
 
 int64_t Call::literal(std::string_view argument, const SymIntArg& item) const {
@@ -258,6 +281,12 @@ std::optional<DType> Call::dtype(std::string_view argument) const {
   const auto* value = require(argument).as<TorchDType>();
   if (value == nullptr) wrong_kind(argument, "a dtype");
   return core_dtype(*value);
+}
+
+DType Call::dtype_in_model(std::string_view argument) const {
+  const auto meta = program_.tensor_values.find(tensor_name(argument));
+  return meta == program_.tensor_values.end() ? tensor(argument)->dtype()
+                                              : stored_dtype(meta->second.dtype);
 }
 
 std::optional<Scalar> Call::scalar(std::string_view argument) const {

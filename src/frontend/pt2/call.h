@@ -14,7 +14,11 @@
 
 namespace layline::pt2 {
 
+/// The dtype in which the graph holds such tensors. It is f32 for bfloat16: neither XNNPACK nor the
+/// runtime's kernels compute much in bfloat16, and f32 is nearer to what the model means.
 DType core_dtype(TorchDType dtype);
+/// The dtype in which they are stored, and cross the program's boundary.
+DType stored_dtype(TorchDType dtype);
 
 /// A number in the model's text: torch distinguishes bool, int and float when it promotes types.
 struct Scalar {
@@ -49,10 +53,17 @@ class Call : public Builder {
   Ints ints_per_axis(std::string_view argument, size_t count, Ints otherwise) const;
   /// An integer that may follow from a dynamic size.
   Sum expression(std::string_view argument) const;
+  /// The integer as i64[], if it is known only when the model runs: it follows from a dynamic size
+  /// or from a number that the model reads from a tensor. Null for any other argument.
+  Value* computed(std::string_view argument) const;
+  /// Whether the integer follows from a number that the model reads from a tensor.
+  bool reads_data(std::string_view argument) const;
   std::optional<std::vector<double>> numbers(std::string_view argument) const;
   /// Sizes, which may be symbolic; -1 is given as nullopt.
   std::vector<std::optional<Dim>> sizes(std::string_view argument) const;
   std::optional<DType> dtype(std::string_view argument) const;
+  /// The dtype in which the model has the tensor given as `argument`, bfloat16 included.
+  DType dtype_in_model(std::string_view argument) const;
   /// A number, or nullopt if the argument is a tensor or absent.
   std::optional<Scalar> scalar(std::string_view argument) const;
   /// An axis argument counted from 0, checked against `rank`.
@@ -90,6 +101,8 @@ class Call : public Builder {
   /// The name, checked to be that of a tensor that exists.
   std::string_view defined(std::string_view name) const;
   Value* read(std::string_view name) const;
+  /// What the model records for a symbolic integer.
+  const SymInt& recorded(std::string_view argument, const SymIntArg& item) const;
   int64_t literal(std::string_view argument, const SymIntArg& item) const;
   Sum expression(std::string_view argument, const SymIntArg& item) const;
 

@@ -35,15 +35,21 @@ std::optional<std::string> functional_form(std::string_view target) {
 /// Nodes that compute nothing: checks that torch.export leaves in the graph.
 bool is_guard(std::string_view target) {
   static constexpr std::string_view kGuards[] = {
-      "aten._assert_scalar.default", "aten._assert_tensor_metadata.default",
-      "aten._assert_async.msg", "aten.sym_constrain_range.default",
-      "aten.sym_constrain_range_for_size.default"};
+      "aten._assert_scalar.default",      "aten._assert_tensor_metadata.default",
+      "aten._assert_async.default",       "aten._assert_async.msg",
+      "aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default"};
   return std::ranges::find(kGuards, target) != std::end(kGuards);
 }
 
 /// Whether the op reads a number from a tensor when the model runs.
 bool reads_data(std::string_view target) {
   return target == "aten.item.default" || target == "aten._local_scalar_dense.default";
+}
+
+/// The integer that the node reads from a tensor; null for other nodes.
+const SymIntArg* integer_read(const Node& node) {
+  const bool reads = reads_data(short_target(node.target)) && node.outputs.size() == 1;
+  return reads ? node.outputs.front().as<SymIntArg>() : nullptr;
 }
 
 bool is_size_arithmetic(const Node& node) {
@@ -97,6 +103,7 @@ class Importer {
         program_(inline_blocks(archive.program(model))),
         weights_(archive.weights(model)),
         constants_(archive.constants(model)),
+        stored_weights_(archive.file()),
         graph_(std::move(method)),
         symbols_(graph_, program_) {}
 
@@ -108,10 +115,16 @@ class Importer {
     for (const Node& node : program_.graph.nodes) import_node(node);
     bind_outputs();
     write_changed();
-    return {std::move(graph_), permutes_in_model_};
+    return {std::move(graph_), permutes_in_model_, has_bfloat16()};
   }
 
  private:
+  bool has_bfloat16() const {
+    return std::ranges::any_of(program_.graph.tensor_values, [](const auto& entry) {
+      return entry.second.dtype == TorchDType::kBFloat16;
+    });
+  }
+
   const OpRule* rule_for(const Node& node, bool& in_place) const {
     const std::string_view target = short_target(node.target);
     in_place = false;
@@ -123,12 +136,13 @@ class Importer {
     return nullptr;
   }
 
-  std::unordered_set<std::string_view> names_read() const {
-    std::unordered_set<std::string_view> names;
-    auto read = [&](std::string_view name) { names.insert(name); };
+  /// The names that nodes and outputs refer to.
+  const std::unordered_set<std::string_view>& names_read() {
+    if (!names_read_.empty()) return names_read_;
+    auto read = [&](std::string_view name) { names_read_.insert(name); };
     for (const Node& node : program_.graph.nodes) visit_names(node.inputs, read);
     visit_names(program_.graph.outputs, read);
-    return names;
+    return names_read_;
   }
 
   /// Whether a node of ATen writes to nothing and nothing reads its results, such as the random
@@ -140,19 +154,19 @@ class Importer {
     return dead;
   }
 
-  void refuse_unsupported() const {
+  void refuse_unsupported() {
     struct Places {
       int count = 0;
       std::string first;
     };
     std::map<std::string_view, Places> unsupported;
-    std::optional<std::unordered_set<std::string_view>> read;
     bool in_place = false;
     for (const Node& node : program_.graph.nodes) {
       const std::string_view target = short_target(node.target);
-      if (is_guard(target) || is_size_arithmetic(node) || rule_for(node, in_place)) continue;
-      if (!read) read = names_read();
-      if (is_dead(node, *read)) continue;
+      if (is_guard(target) || is_size_arithmetic(node) || integer_read(node) ||
+          rule_for(node, in_place))
+        continue;
+      if (is_dead(node, names_read())) continue;
       Places& places = unsupported[target];
       if (places.count++ == 0) places.first = describe(*origin_of(node, first_output(node)));
     }
@@ -221,6 +235,8 @@ class Importer {
     if (env_.contains(spec.name)) defined_twice(spec.name);
     const TensorMeta& meta = meta_of(spec.name);
     TensorType type = type_of(spec.name, meta);
+    const DType dtype = type.dtype;
+    type.dtype = stored_dtype(meta.dtype);
     const std::vector<int> order = recorded_order(meta);
     Value* value = nullptr;
     const size_t input = graph_.inputs().size();
@@ -233,6 +249,7 @@ class Importer {
       Value* stored = graph_.add_input(std::string(spec.name), std::move(type), order);
       value = builder_for(spec.name).from_channels_last(stored);
     }
+    value = builder_for(spec.name).convert(value, dtype);
     env_.define(spec.name, value);
     changeable_.push_back({spec.name, input, value});
   }
@@ -290,7 +307,7 @@ class Importer {
     }
     if (states_.empty()) return;
     // A state of its own for each; one that shares its memory would have to change with the other.
-    const auto read = names_read();
+    const auto& read = names_read();
     for (const std::string_view name : states_) {
       const InputSpec& spec = *stored_.at(name);
       if (spec.kind == InputKind::kParameter)
@@ -320,7 +337,7 @@ class Importer {
     auto stored = stored_.find(name);
     if (stored == stored_.end() || env_.contains(name)) return;
     const InputSpec& spec = *stored->second;
-    Constant data = constant_from(payload_of(spec), archive_.file());
+    Constant data = stored_weights_.constant(payload_of(spec));
     const TensorType recorded = type_of(name, meta_of(name));
     if (TensorType{data.dtype(), data.shape()} != recorded)
       throw UserError("{}: the weight {} is {}, but the model records {}", archive_.file()->path(),
@@ -369,9 +386,11 @@ class Importer {
     if (is_guard(short_target(node.target)) || is_size_arithmetic(node)) return;
     bool in_place = false;
     const OpRule* rule = rule_for(node, in_place);
-    if (rule == nullptr) return;  // nothing reads it, or it would have been refused
+    if (rule == nullptr && !integer_read(node))
+      return;  // nothing reads it, or it would have been refused
     lift_operands(node);
     Call call(graph_, program_.graph, node, env_, symbols_, origin_of(node, first_output(node)));
+    if (const SymIntArg* number = integer_read(node)) return read_integer(call, *number);
     const layline::Node* last = graph_.last();
     import_with(*rule, call);
     if (is_in(view_rules(), *rule)) permutes_in_model_ += moves_after(last);
@@ -387,6 +406,17 @@ class Importer {
       call.fail("has {} outputs, expected {}", names.size(), call.results().size());
     for (size_t i = 0; i < call.results().size(); ++i)
       if (!names[i].empty()) bind_result(call, *rule, i, names[i], in_place);
+  }
+
+  void read_integer(const Call& call, const SymIntArg& number) {
+    if (!names_read().contains(number.name)) return;
+    Value* x = call.tensor("self");
+    if (!element_count(x->shape()).is_one())
+      call.fail("reads one number of {}", to_string(x->type()));
+    const auto recorded = program_.graph.sym_int_values.find(number.name);
+    if (recorded == program_.graph.sym_int_values.end())
+      call.fail("the model records nothing for `{}`; export it again", number.name);
+    symbols_.read_from(recorded->second, call.view(call.convert(x, DType::i64), {}));
   }
 
   void bind_result(const Call& call, const OpRule& rule, size_t i, std::string_view name,
@@ -454,8 +484,9 @@ class Importer {
 
   void bind_output(const OutputSpec& spec) {
     const Builder builder = builder_for(spec.name);
-    Value* value = output_value(spec.name, builder);
-    const std::vector<int> order = recorded_order(meta_of(spec.name));
+    const TensorMeta& meta = meta_of(spec.name);
+    Value* value = builder.convert(output_value(spec.name, builder), stored_dtype(meta.dtype));
+    const std::vector<int> order = recorded_order(meta);
     graph_.add_output(std::string(spec.name),
                       order.empty() ? value : builder.to_channels_last(value), order);
   }
@@ -480,6 +511,7 @@ class Importer {
       Value* value = env_.read(changeable.name, builder);
       if (value == changeable.before) continue;
       const GraphInput& input = graph_.inputs()[changeable.input];
+      value = builder.convert(value, input.value->dtype());
       const bool contiguous = std::ranges::is_sorted(input.dim_order);
       graph_.add_write(changeable.input, contiguous ? value : builder.to_channels_last(value));
     }
@@ -489,10 +521,12 @@ class Importer {
   ExportedProgram program_;
   PayloadTable weights_;
   PayloadTable constants_;
+  StoredWeights stored_weights_;
   layline::Graph graph_;
   Symbols symbols_;
   TensorEnv env_;
   std::unordered_map<std::string_view, const InputSpec*> stored_;
+  std::unordered_set<std::string_view> names_read_;
   std::set<std::string_view> states_;  // names of buffers that the model changes
   /// Inputs and states, whose changes outlive a run.
   struct Changeable {

@@ -15,6 +15,7 @@ struct ImportedMethod {
   layline::Graph graph;  // named by the method, "forward" for a lone "model"
   /// Permutes that the model's own view ops make; the others stand around channels-first ops.
   int64_t permutes_in_model = 0;
+  bool has_bfloat16 = false;  // in the model; the graph has f32 instead, except at its boundary
 };
 
 /// Every method of the archive. Throws UserError for files that cannot be read or use what layline

@@ -33,6 +33,7 @@ void merge(std::optional<DType>& into, DType dtype) { into = into ? join(*into, 
 }  // namespace
 
 Operand operand(const Call& call, std::string_view argument) {
+  if (Value* number = call.computed(argument)) return {number, {}};
   if (auto scalar = call.scalar(argument)) return {nullptr, *scalar};
   return {call.tensor(argument), {}};
 }

@@ -8,7 +8,8 @@
 
 namespace layline::pt2 {
 
-/// An operand of an elementwise op: a tensor, or a number in the text of the model.
+/// An operand of an elementwise op: a tensor, or a number in the text of the model. A number that
+/// is known only when the model runs is a tensor without axes.
 struct Operand {
   Value* tensor = nullptr;
   Scalar scalar;

@@ -7,7 +7,7 @@
 
 #include "algebra/symbols.h"
 #include "frontend/pt2/exported_program.h"
-#include "ir/graph.h"
+#include "ir/builder.h"
 
 namespace layline::pt2 {
 
@@ -23,13 +23,25 @@ class Symbols {
   Sum sum(const SymInt& size);
   SymbolTable& table() { return table_; }
 
+  /// Says that the model reads the number from this tensor, which has one element. Numbers that are
+  /// read are no sizes: `dim` and `sum` refuse them.
+  void read_from(const SymInt& number, Value* tensor);
+  /// Whether the number follows from one that the model reads from a tensor.
+  bool reads_data(const SymInt& number) const;
+  /// The number as a tensor, i64[], which the model computes from its sizes and from numbers that
+  /// it reads.
+  Value* value(const Builder& build, const SymInt& number);
+
  private:
   Sum sum(const Expr& expr);
+  bool reads_data(const Expr& expr) const;
+  Value* value(const Builder& build, const Expr& expr);
   Sum symbol(const std::string& name);
 
   SymbolTable& table_;
   const ExportedProgram& program_;
   std::map<std::string, SymbolId> ids_;
+  std::map<std::string, Value*> read_;  // i64[]
 };
 
 }  // namespace layline::pt2

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "frontend/pt2/call.h"
+#include "ir/widened.h"
 
 namespace layline::pt2 {
 std::optional<std::vector<int>> dense_order(const Ints& sizes, const Ints& strides) {
@@ -47,9 +48,9 @@ std::vector<std::byte> gather(std::span<const std::byte> storage, const Ints& si
 
 }  // namespace
 
-Constant constant_from(const Payload& payload, std::shared_ptr<const void> keep_alive) {
+Constant StoredWeights::constant(const Payload& payload) {
   const TensorMeta& meta = *payload.meta;
-  const DType dtype = core_dtype(meta.dtype);
+  const DType dtype = stored_dtype(meta.dtype);
   Ints sizes, strides;
   Shape shape;
   for (const SymInt& size : meta.sizes) {
@@ -59,20 +60,31 @@ Constant constant_from(const Payload& payload, std::shared_ptr<const void> keep_
   for (const SymInt& stride : meta.strides) strides.push_back(*stride.value);
   const size_t element = byte_size(dtype);
   const size_t bytes = byte_count({dtype, shape});
-  if (bytes == 0) return Constant::owned(dtype, shape, {});
+  if (bytes == 0) return Constant::owned(core_dtype(meta.dtype), shape, {});
   const auto storage =
       payload.storage.subspan(static_cast<size_t>(*meta.storage_offset.value) * element);
 
   const auto order = dense_order(sizes, strides);
   if (!order)
-    return Constant::owned(dtype, shape, gather(storage, sizes, strides, element, bytes / element));
+    return computed(
+        Constant::owned(dtype, shape, gather(storage, sizes, strides, element, bytes / element)));
   Shape stored;
   for (int axis : *order) stored.push_back(shape[static_cast<size_t>(axis)]);
   std::vector<int> back(order->size());
   for (size_t i = 0; i < back.size(); ++i)
     back[static_cast<size_t>((*order)[i])] = static_cast<int>(i);
-  return Constant::view(dtype, stored, storage.first(bytes), std::move(keep_alive))
+  return computed(Constant::view(dtype, stored, storage.first(bytes), file_))
       .relaid(Relayout::permute(stored, back));
+}
+
+Constant StoredWeights::computed(const Constant& data) {
+  if (data.dtype() != DType::bf16) return data;
+  const auto known = widened_.find({data.stored().data(), data.byte_count()});
+  if (known != widened_.end())
+    return known->second.relaid(Relayout::view(known->second.shape(), data.shape()));
+  const Constant wide = widened(data);
+  widened_.emplace(std::pair(data.stored().data(), data.byte_count()), wide);
+  return wide;
 }
 
 }  // namespace layline::pt2

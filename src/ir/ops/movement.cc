@@ -150,6 +150,28 @@ TensorType infer_gather_elements(Types operands, const Attributes& attributes, S
   return result_type(operands[0].dtype, operands[1].shape);
 }
 
+/// data [..., length, ...], indices [1..., n, 1...] and updates [..., n, ...].
+TensorType infer_scatter(Types operands, const Attributes& attributes, SymbolTable&) {
+  const TensorType& data = operands[0];
+  const TensorType& indices = operands[1];
+  const int64_t axis = std::get<AxisAttrs>(attributes).axis;
+  expect_axis(axis, data);
+  if (!is_integer(indices.dtype))
+    throw UserError("expected integer indices, found {}", to_string(indices));
+  expect_rank(indices, data.rank(), "indices");
+  TensorType updates = data;
+  for (size_t a = 0; a < data.shape.size(); ++a) {
+    if (static_cast<int64_t>(a) == axis)
+      updates.shape[a] = indices.shape[a];
+    else if (!indices.shape[a].is_one())
+      throw UserError("expected indices along axis {}, found {}", axis, to_string(indices));
+  }
+  if (operands[2] != updates)
+    throw UserError("expected updates {}, a slice for each index, found {}", to_string(updates),
+                    to_string(operands[2]));
+  return data;
+}
+
 TensorType infer_scatter_elements(Types operands, const Attributes& attributes, SymbolTable&) {
   const TensorType& data = operands[0];
   const TensorType& indices = operands[1];
@@ -355,6 +377,26 @@ Tensor evaluate_gather_elements(Tensors operands, const Attributes& attributes,
   walk_elements(operands[0], operands[1], attributes, [&](size_t to, size_t from) {
     std::memcpy(out.bytes().data() + to * width, operands[0].bytes().data() + from * width, width);
   });
+  return out;
+}
+
+/// If several updates are for one slice, the last one counts.
+Tensor evaluate_scatter(Tensors operands, const Attributes& attributes, const TensorType& result) {
+  const Tensor& indices = operands[1];
+  const Tensor& updates = operands[2];
+  Tensor out = operands[0];
+  const Lanes lanes(out.dims(), std::get<AxisAttrs>(attributes).axis);
+  const size_t block = static_cast<size_t>(lanes.inner) * byte_size(result.dtype);
+  for (int64_t i = 0; i < indices.count(); ++i) {
+    const int64_t index = indices.get_int(i);
+    if (index < 0 || index >= lanes.length)
+      throw UserError("index {} is outside the axis of length {}", index, lanes.length);
+    if (block == 0) continue;
+    for (int64_t outer = 0; outer < lanes.outer; ++outer)
+      std::memcpy(out.bytes().data() + static_cast<size_t>(outer * lanes.length + index) * block,
+                  updates.bytes().data() + static_cast<size_t>(outer * indices.count() + i) * block,
+                  block);
+  }
   return out;
 }
 

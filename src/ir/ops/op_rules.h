@@ -20,11 +20,11 @@ using EvaluateRule = Tensor(Tensors operands, const Attributes& attributes,
 
 // movement.cc
 InferRule infer_constant, infer_relayout, infer_expand, infer_slice, infer_concat, infer_pad,
-    infer_flip, infer_roll, infer_gather, infer_gather_elements, infer_scatter_elements,
+    infer_flip, infer_roll, infer_gather, infer_gather_elements, infer_scatter, infer_scatter_elements,
     infer_scatter_add;
 EvaluateRule evaluate_constant, evaluate_relayout, evaluate_expand, evaluate_slice, evaluate_concat,
     evaluate_pad, evaluate_flip, evaluate_roll, evaluate_gather, evaluate_gather_elements,
-    evaluate_scatter_elements, evaluate_scatter_add;
+    evaluate_scatter, evaluate_scatter_elements, evaluate_scatter_add;
 
 // elementwise.cc
 InferRule infer_bounded_binary, infer_bounded_float_binary, infer_numeric_binary, infer_any_binary,
@@ -50,8 +50,9 @@ EvaluateRule evaluate_abs, evaluate_neg, evaluate_exp, evaluate_expm1, evaluate_
     evaluate_convert;
 
 // contraction.cc
-InferRule infer_linear, infer_matmul, infer_conv, infer_conv_transpose;
-EvaluateRule evaluate_linear, evaluate_matmul, evaluate_conv, evaluate_conv_transpose;
+InferRule infer_linear, infer_matmul, infer_causal_attention, infer_conv, infer_conv_transpose;
+EvaluateRule evaluate_linear, evaluate_matmul, evaluate_causal_attention, evaluate_conv,
+    evaluate_conv_transpose;
 
 // window.cc
 InferRule infer_pool, infer_resize;

@@ -26,7 +26,12 @@ TargetRules rules_for(const TargetOptions& options) {
   if (!options.profile.empty())
     throw UserError("--profile {}: profiles are measured for xnnpack; tosa has costs of its own",
                     options.profile);
+  if (!options.kernels.empty())
+    throw UserError("--kernels {}: a TOSA program calls no kernels", options.kernels);
   if (!options.delegate) throw UserError("--disable delegate: a TOSA program has no delegates");
+  if (!options.constant_methods.empty())
+    throw UserError("--constant {}: a TOSA file holds one graph and no methods beside it",
+                    options.constant_methods.begin()->first);
   return rules(chosen_accelerator(options.accelerator));
 }
 

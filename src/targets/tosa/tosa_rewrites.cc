@@ -101,6 +101,13 @@ Value* expand(const Builder& build, const Node& node) {
   return build.view(x, to);
 }
 
+/// Every element of a slice has its own index.
+Value* scatter(const Builder& build, const Node& node) {
+  Value* updates = node.operand(2);
+  Value* indices = build.expand(node.operand(1), updates->shape());
+  return build.add(Op::scatter_elements, {node.operand(0), indices, updates}, node.attributes());
+}
+
 /// TOSA broadcasts between tensors of one rank.
 Value* with_one_rank(const Builder& build, const Node& node) {
   if (!is_elementwise(node.op())) return nullptr;
@@ -144,6 +151,7 @@ constexpr Rule kRules[] = {
     {Op::concat, rewrites::legal_concat},
     {Op::pad, rewrites::legal_pad},
     {Op::roll, rewrites::legal_roll},
+    {Op::scatter, scatter},
     {Op::scatter_elements, scatter_number},
     {Op::scatter_add, scatter_add},
     {Op::argsort, argsort},
@@ -191,6 +199,7 @@ constexpr Rule kRules[] = {
     {Op::argmax, argmax},
     {Op::argmin, argmin},
     {Op::softmax, softmax},
+    {Op::causal_attention, rewrites::causal_attention},
     {Op::log_softmax, rewrites::log_softmax},
     {Op::cumsum, cumsum},
     {Op::normalize, rewrites::normalize},

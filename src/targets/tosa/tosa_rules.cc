@@ -77,6 +77,7 @@ TargetRules rules(const Accelerator* accelerator) {
     return changed;
   };
   rules.quantises_dynamically = false;
+  rules.has_unsigned_bytes = false;
   rules.orders.most_axes = kMostAxes;
   rules.orders.node_cost = accelerator ? ethos_node_cost : node_cost;
   MoveCosts& moves = rules.orders.moves;

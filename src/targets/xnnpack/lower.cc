@@ -258,9 +258,8 @@ class Lowering {
     const bool same_bytes =
         node.is(Op::reinterpret) ||
         (node.is(Op::relayout) && node.attrs<RelayoutAttrs>().relayout.is_view());
-    if (same_bytes && node.result()->output_uses() == 0 &&
-        method_.define_view(node.result(), node.operand(0)))
-      return;
+    const bool stays = node.result()->output_uses() == 0 || in_place_.contains(node.result());
+    if (same_bytes && stays && method_.define_view(node.result(), node.operand(0))) return;
     define_result(node.result());
     method_.compute(node.result(), [&] { find_portable_kernel(node.op())->emit(method_, node); });
     const std::string op(name(node.op()));

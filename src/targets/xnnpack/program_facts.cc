@@ -1,6 +1,9 @@
 #include "targets/xnnpack/program_facts.h"
 
+#include <algorithm>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "targets/xnnpack/payload_file.h"
 
@@ -17,15 +20,28 @@ bool is_transpose(std::string_view kernel) {
   return false;
 }
 
+/// The bytes in segments; some of them may be in two.
+int64_t bytes_of_segments(const et::Program& program) {
+  std::vector<std::pair<uint64_t, uint64_t>> places;
+  if (program.segments() != nullptr)
+    for (const et::DataSegment* segment : *program.segments())
+      places.emplace_back(segment->offset(), segment->offset() + segment->size());
+  std::ranges::sort(places);
+  uint64_t bytes = 0, counted_to = 0;
+  for (const auto& [begin, end] : places) {
+    bytes += std::max(end, counted_to) - std::max(begin, counted_to);
+    counted_to = std::max(end, counted_to);
+  }
+  return static_cast<int64_t>(bytes);
+}
+
 class Counting {
  public:
   explicit Counting(const pte::ProgramFile& file) : file_(file) {}
 
   ProgramFacts count() {
     const et::Program& program = file_.program();
-    if (program.segments() != nullptr)
-      for (const et::DataSegment* segment : *program.segments())
-        facts_.segment_bytes += static_cast<int64_t>(segment->size());
+    facts_.segment_bytes = bytes_of_segments(program);
     for (const et::ExecutionPlan* plan : *program.execution_plan()) count_method(*plan);
     return std::move(facts_);
   }

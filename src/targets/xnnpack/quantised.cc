@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "ir/evaluate.h"
+#include "ir/packed_integers.h"
 #include "ir/quantised_tensor.h"
 #include "targets/xnnpack/delegate_builder.h"
 #include "targets/xnnpack/kernels.h"
@@ -195,23 +196,6 @@ std::optional<Range> result_range(const Bounds& bounds, const TensorType& result
 
 namespace {
 
-/// Two to a byte: (odd + 8) << 4 | (even + 8).
-Constant packed_four_bits(const Constant& data) {
-  const std::vector<std::byte> bytes = data.bytes();
-  const auto columns = static_cast<size_t>(data.shape().back().value());
-  const size_t rows = bytes.size() / columns, row_bytes = (columns + 1) / 2;
-  std::vector<std::byte> packed(rows * row_bytes, std::byte{0x88});
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    const size_t column = i % columns;
-    const auto nibble = static_cast<unsigned>(static_cast<int8_t>(bytes[i]) + 8) & 15u;
-    std::byte& to = packed[i / columns * row_bytes + column / 2];
-    to = column % 2 == 0 ? (to & std::byte{0xf0}) | std::byte(nibble)
-                         : (to & std::byte{0x0f}) | std::byte(nibble << 4);
-  }
-  return Constant::owned(DType::u8, {static_cast<int64_t>(rows), static_cast<int64_t>(row_bytes)},
-                         std::move(packed));
-}
-
 /// A scale for each output, or for each group of each output: rows of weights may share them.
 std::vector<float> scales_of_outputs(const Quantisation& quantisation, size_t outputs) {
   const size_t rows =
@@ -233,7 +217,7 @@ Filter filter_of(const Value* weight) {
   Filter filter{data, Datatype::kQCInt8, scales_of_outputs(quantisation, outputs),
                 group_size(weight)};
   if (weight->shape().size() == 2 && has_four_bits(quantisation)) {
-    filter.data = packed_four_bits(data);
+    filter.data = packed(data, 4);
     filter.datatype = filter.group == 0 ? Datatype::kQCInt4 : Datatype::kQBInt4;
   }
   return filter;

@@ -28,15 +28,39 @@ class Steps {
     });
   }
 
+  /// What a value is a view of, as long as that is made outside delegates. Only a write to slices
+  /// is looked for: other values are computed in the shape that they have.
+  const Value* outside(const Value* value) const {
+    const Value* base = value;
+    while (base->def() && is_view(*base->def()) &&
+           !partition_.parts[steps_.at(base->def())].delegated)
+      base = base->def()->operand(0);
+    return base->def() && base->def()->is(Op::scatter) ? base : value;
+  }
+
  private:
+  /// Whether the writer may find its result's memory full of this operand.
   bool writes_in_place(const Node& writer, const Value* old) const {
-    return !partition_.parts[steps_.at(&writer)].delegated && is_elementwise(writer.op()) &&
-           old->type() == writer.result()->type();
+    if (partition_.parts[steps_.at(&writer)].delegated) return false;
+    if (writer.is(Op::scatter)) return std::ranges::count(writer.operands().subspan(1), old) == 0;
+    return is_elementwise(writer.op()) && old->type() == writer.result()->type();
   }
 
   const Partition& partition_;
   std::unordered_map<const Node*, size_t> steps_;
 };
+
+/// What a value is a view of: the same bytes.
+const Value* viewed(const Value* value) {
+  while (value->def() && is_view(*value->def())) value = value->def()->operand(0);
+  return value;
+}
+
+/// The value before this write to a state; null if the value is written anew.
+const Value* written_to(const Value* value) {
+  const Node* writer = value->def();
+  return writer->is(Op::scatter) ? viewed(writer->operand(0)) : nullptr;
+}
 
 }  // namespace
 
@@ -46,13 +70,29 @@ std::unordered_map<const Value*, size_t> in_place_writes(const Graph& graph,
   std::unordered_map<const Value*, size_t> writes;
   for (const GraphOutput& output : graph.outputs()) {
     if (!output.writes || !graph.inputs()[*output.writes].is_state()) continue;
-    const Node* writer = output.value->def();
-    if (writer == nullptr || writer->is(Op::constant)) continue;
+    const Value* state = graph.inputs()[*output.writes].value;
     const bool reordered = std::ranges::any_of(results(graph), [&](const GraphOutput& result) {
       return result.value == output.value && !std::ranges::is_sorted(result.dim_order);
     });
-    if (!reordered && steps.is_read_before(graph.inputs()[*output.writes].value, *writer))
-      writes.emplace(output.value, *output.writes);
+    if (reordered) continue;
+    // One write may follow another: each finds what the one before has left.
+    std::vector<const Value*> written;
+    const Value* last = steps.outside(output.value);
+    for (const Value* value = output.value; value != last; value = value->def()->operand(0))
+      written.push_back(value);
+    for (const Value* value = last; value != state;) {
+      const Node* writer = value->def();
+      if (writer == nullptr || writer->is(Op::constant)) break;
+      const Value* old = written_to(value);
+      const bool is_first = old == nullptr || old == state;
+      if (!steps.is_read_before(is_first ? state : old, *writer)) break;
+      written.push_back(value);
+      if (is_first) {
+        for (const Value* done : written) writes.emplace(done, *output.writes);
+        break;
+      }
+      value = old;
+    }
   }
   return writes;
 }

@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "ir/bounds.h"
+#include "targets/kernel_calls.h"
+#include "targets/constant_methods.h"
 #include "targets/kernel_rules.h"
 #include "targets/pte_program.h"
 #include "targets/verify_pte.h"
@@ -20,12 +22,20 @@ constexpr TargetOption kOptions[] = {
      "What the device's kernels cost: any-device (the default), epyc-avx2,\n"
      "epyc-avx512, host (the machine that compiles), or a file that\n"
      "'layline tune' wrote",
-     &TargetOptions::profile}};
+     &TargetOptions::profile},
+    {"--kernels", "LIBRARY",
+     "Also use kernels that not every runtime has: llm, ExecuTorch's kernels\n"
+     "for language models (KERNELS_LLM in its build)",
+     &TargetOptions::kernels}};
 
 TargetRules rules_for(const TargetOptions& options) {
   if (!options.accelerator.empty())
     throw UserError("--accelerator {}: NPUs run TOSA; add --target tosa", options.accelerator);
   TargetRules result = options.profile.empty() ? rules() : rules(find_profile(options.profile));
+  if (!options.kernels.empty() && options.kernels != kLlmKernels)
+    throw UserError("--kernels {}: there is no such library; the one there is, is {}",
+                    options.kernels, kLlmKernels);
+  result.attends_causally = options.kernels == kLlmKernels;
   if (!options.delegate)
     result.legalise = [](Graph& graph, PassContext&) { return legalise_for_kernels(graph); };
   return result;
@@ -33,7 +43,10 @@ TargetRules rules_for(const TargetOptions& options) {
 
 std::unique_ptr<TargetProgram> lower_for(const std::vector<Graph>& graphs,
                                          const TargetOptions& options, Report& report) {
-  return std::make_unique<PteProgram>(lower(graphs, report, {options.delegate, options.strip}));
+  pte::Program program = lower(graphs, report, {options.delegate, options.strip});
+  add_constant_methods(options.constant_methods, program);
+  for (const auto& [name, values] : options.constant_methods) report.methods.push_back(name);
+  return std::make_unique<PteProgram>(std::move(program));
 }
 
 std::vector<VerifiedMethod> verify(std::vector<Graph>& graphs,

@@ -94,6 +94,7 @@ TargetRules rules(const Profile& profile) {
       .products = profile.products,
       .profile = profile.name,
       .depthwise_places = {kDepthwisePlaces.begin(), kDepthwisePlaces.end()},
+      .writes_in_place = true,
       .legalise = [](Graph& graph, PassContext&) { return xnnpack::legalise(graph); }};
   rules.orders.moves.most_factors = kMostAxes;
   return rules;

@@ -23,6 +23,12 @@ void hardtanh(Call& call) {
 }
 
 void clamp(Call& call) {
+  if (call.computed("min") || call.computed("max")) {
+    Value* x = self_as_recorded(call);
+    Value* min = call.has("min") ? as_recorded(call, "min") : nullptr;
+    return call.result(
+        ops::clamp(call, x, min, call.has("max") ? as_recorded(call, "max") : nullptr));
+  }
   call.result(ops::clamp(call, self_as_recorded(call), call.number("min", -kInfinity),
                          call.number("max", kInfinity)));
 }

@@ -2,6 +2,7 @@
 #include "frontend/ops/creation.h"
 
 #include "frontend/pt2/ops/rules.h"
+#include "frontend/pt2/promotion.h"
 
 namespace layline::pt2 {
 namespace {
@@ -12,21 +13,22 @@ void filled_with(Call& call) {
 }
 
 void full(Call& call) {
-  call.result(ops::filled(call, call.recorded(), call.number("fill_value", 0)));
+  call.result(call.expand(as_recorded(call, "fill_value"), call.recorded().shape));
 }
 
 void fill(Call& call) {
-  const TensorType type = call.recorded();
-  if (call.scalar("value")) return call.result(ops::filled(call, type, call.number("value", 0)));
-  call.result(call.expand(call.convert(call.tensor("value"), type.dtype), type.shape));
+  call.result(call.expand(as_recorded(call, "value"), call.recorded().shape));
 }
 
-void scalar_tensor(Call& call) {
-  call.result(call.scalar(call.recorded().dtype, call.number("s", 0)));
-}
+void scalar_tensor(Call& call) { call.result(as_recorded(call, "s")); }
 
 void arange(Call& call) {
-  call.result(ops::arange(call, call.recorded(), call.number("start", 0), call.number("step", 1)));
+  const TensorType type = call.recorded();
+  const double step = call.number("step", 1);
+  Value* start = call.computed("start");
+  if (!start) return call.result(ops::arange(call, type, call.number("start", 0), step));
+  Value* offsets = ops::arange(call, type, 0, step);
+  call.result(call.add(Op::add, {offsets, call.convert(start, type.dtype)}));
 }
 
 void linspace(Call& call) {

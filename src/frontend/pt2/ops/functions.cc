@@ -35,11 +35,14 @@ void is_special(Call& call, double what) {
 }
 
 void nan_to_num(Call& call) {
-  auto given = [&](std::string_view argument) {
-    return call.has(argument) ? std::optional(call.number(argument, 0)) : std::nullopt;
+  constexpr double kLargestBfloat16 = 0x1.fep127;
+  const bool is_bfloat16 = call.dtype_in_model("self") == DType::bf16;
+  auto given = [&](std::string_view argument, double sign) -> std::optional<double> {
+    if (call.has(argument)) return call.number(argument, 0);
+    return is_bfloat16 ? std::optional(sign * kLargestBfloat16) : std::nullopt;
   };
   call.result(ops::without_special_numbers(
-      call, call.tensor("self"), {call.number("nan", 0), given("posinf"), given("neginf")}));
+      call, call.tensor("self"), {call.number("nan", 0), given("posinf", 1), given("neginf", -1)}));
 }
 
 void round_decimals(Call& call) {

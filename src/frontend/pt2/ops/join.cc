@@ -74,6 +74,11 @@ void diff(Call& call) {
 void slice(Call& call) {
   Value* x = call.tensor("self");
   const int64_t axis = call.axis_of(x);
+  // The size is what torch knows it to be: the elements from u to u + 3 are 3.
+  if (call.reads_data("start"))
+    return call.result(ops::slice_at(call, x, axis, call.computed("start"),
+                                     call.recorded().shape[static_cast<size_t>(axis)],
+                                     call.integer("step", 1)));
   ops::Slice slice;
   if (call.has("start")) slice.start = call.expression("start");
   if (call.has("end")) slice.end = call.expression("end");
@@ -83,13 +88,19 @@ void slice(Call& call) {
 
 void select(Call& call) {
   Value* x = call.tensor("self");
-  call.result(ops::select(call, x, call.axis_of(x), call.integer("index")));
+  const int64_t axis = call.axis_of(x);
+  if (Value* index = call.computed("index"))
+    return call.result(ops::without_axes(call, ops::slice_at(call, x, axis, index, 1, 1), {axis}));
+  call.result(ops::select(call, x, axis, call.integer("index")));
 }
 
 void narrow(Call& call) {
   Value* x = call.tensor("self");
-  const int64_t axis = call.axis_of(x), start = call.integer("start");
-  call.result(ops::narrow(call, x, axis, start, call.expression("length")));
+  const int64_t axis = call.axis_of(x);
+  if (Value* start = call.computed("start"))
+    return call.result(
+        ops::slice_at(call, x, axis, start, call.recorded().shape[static_cast<size_t>(axis)], 1));
+  call.result(ops::narrow(call, x, axis, call.integer("start"), call.expression("length")));
 }
 
 void split(Call& call) {

@@ -57,7 +57,8 @@ double epsilon(DType dtype) {
 void rms_norm(Call& call) {
   Value* x = call.tensor("input");
   const size_t axes = call.ints("normalized_shape", {}).size();
-  call.result(ops::rms_norm(call, x, axes, affine(call), call.number("eps", epsilon(x->dtype()))));
+  const double otherwise = epsilon(call.dtype_in_model("input"));
+  call.result(ops::rms_norm(call, x, axes, affine(call), call.number("eps", otherwise)));
 }
 
 void group_norm(Call& call, std::string_view groups) {

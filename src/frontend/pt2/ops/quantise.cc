@@ -64,17 +64,18 @@ void dequantise_per_tensor(Call& call) {
 /// Quantises or dequantises by constants, or by tensors that are computed at run time.
 template <bool quantises>
 void by_tensors(Call& call, Value* x, const Integers& range, Value* scale, Value* zero_point,
-                std::vector<int64_t> dims) {
+                const Shape& dims) {
   if (constant_of(scale) && (zero_point == nullptr || constant_of(zero_point))) {
-    Quantisation quantisation =
-        ops::table(call, range, tensor_of(scale),
-                   zero_point ? std::optional(tensor_of(zero_point)) : std::nullopt, dims);
+    if (!is_static(dims))
+      call.fail("stored scales for blocks {} of dynamic sizes", to_string(dims));
+    Quantisation quantisation = ops::table(
+        call, range, tensor_of(scale),
+        zero_point ? std::optional(tensor_of(zero_point)) : std::nullopt, static_dims(dims));
     return quantises ? call.result(ops::quantise(call, x, std::move(quantisation)))
                      : dequantised(call, ops::dequantise(call, x, std::move(quantisation)));
   }
   if (zero_point == nullptr) zero_point = call.scalar(DType::i64, 0);
-  const ops::Parameters by{scale, call.convert(zero_point, DType::i64),
-                           Shape(dims.begin(), dims.end())};
+  const ops::Parameters by{scale, call.convert(zero_point, DType::i64), dims};
   quantises ? call.result(ops::quantise_by(call, x, by, range))
             : dequantised(call, ops::dequantise_by(call, x, by));
 }
@@ -117,6 +118,22 @@ void per_token(Call& call) {
             : dequantised(call, ops::dequantise_by(call, x, by));
 }
 
+/// The ops of ExecuTorch's quantised embeddings. Integers of 4 and 2 bits are stored without a
+/// sign.
+template <int bits>
+void embedding(Call& call) {
+  constexpr Packing kPacking{bits, bits != 4};
+  constexpr int kLift = bits == 8 ? 0 : 1 << (bits - 1);
+  Value* weight = call.tensor("weight");
+  Value* indices = call.tensor("indices");
+  if (bits < 8 && (weight->dtype() != DType::u8 || call.integer("weight_quant_min") != -kLift ||
+                   call.integer("weight_quant_max") != kLift - 1))
+    call.fail("expected bytes of integers in [{},{}]", -kLift, kLift - 1);
+  const ops::Embedding table{weight, kPacking, kLift, call.tensor("weight_scales"),
+                             call.optional_tensor("weight_zero_points")};
+  dequantised(call, ops::embedding(call, table, indices));
+}
+
 void choose(Call& call, ChooseAttrs attrs) {
   const auto [scale, zero_point, blocks] =
       ops::choose(call, call.tensor("input"), std::move(attrs));
@@ -148,8 +165,10 @@ void choose_per_token_asymmetric(Call& call) {
 
 // ---- torchao ----
 
-std::vector<int64_t> block_dims(const Call& call, const Value* x) {
-  return ops::dims_per_block(call, x, call.ints("block_size", {}));
+Shape block_dims(const Call& call, const Value* x) {
+  Shape block;
+  for (const auto& size : call.sizes("block_size")) block.push_back(size.value_or(Dim(0)));
+  return ops::dims_per_block(call, x, block);
 }
 
 template <bool quantises>
@@ -158,18 +177,17 @@ void affine(Call& call) {
   Value* scale = call.tensor("scale");
   Value* zero_point = call.optional_tensor("zero_point");
   const Integers range = integers(call, quantises ? "output_dtype" : "input_dtype");
-  std::vector<int64_t> dims = block_dims(call, x);
-  by_tensors<quantises>(call, x, range, scale, zero_point, std::move(dims));
+  by_tensors<quantises>(call, x, range, scale, zero_point, block_dims(call, x));
 }
 
 void choose_affine(Call& call) {
   const Value* x = call.tensor("input");
-  const std::vector<int64_t> dims = block_dims(call, x);
+  const Shape dims = block_dims(call, x);
   ChooseAttrs attrs;
   for (size_t axis = 0; axis < dims.size(); ++axis) {
-    if (dims[axis] != 1 && Dim(dims[axis]) != x->shape()[axis])
+    if (!dims[axis].is_one() && dims[axis] != x->shape()[axis])
       call.fail("scales chosen for parts of axis {} are not supported", axis);
-    if (dims[axis] == 1) attrs.axes.push_back(static_cast<int64_t>(axis));
+    if (dims[axis].is_one()) attrs.axes.push_back(static_cast<int64_t>(axis));
   }
   const std::string_view mapping = call.string("mapping_type", "ASYMMETRIC");
   if (mapping != "ASYMMETRIC" && mapping != "SYMMETRIC")
@@ -198,6 +216,12 @@ constexpr OpRule kRules[] = {
      choose_per_token_asymmetric},
     {"quantized_decomposed._choose_qparams_per_token_asymmetric_impl.default",
      choose_per_token_asymmetric},
+    {"quantized_decomposed.embedding_byte.default", embedding<8>},
+    {"quantized_decomposed.embedding_byte.dtype", embedding<8>},
+    {"quantized_decomposed.embedding_4bit.default", embedding<4>},
+    {"quantized_decomposed.embedding_4bit.dtype", embedding<4>},
+    {"quantized_decomposed.embedding_2bit.default", embedding<2>},
+    {"quantized_decomposed.embedding_2bit.dtype", embedding<2>},
     {"torchao.quantize_affine.default", affine<true>},
     {"torchao.dequantize_affine.default", affine<false>},
     {"torchao.choose_qparams_affine.default", choose_affine},

@@ -1,0 +1,17 @@
+// How many positions a language model's cache holds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "ir/graph.h"
+
+namespace layline {
+
+/// The graphs are as imported. Attention looks over the whole cache, so a cache is a state with an
+/// axis as long as the axis of a softmax. The largest, if there are several; absent if there is
+/// none.
+std::optional<int64_t> cache_length(std::span<const Graph> graphs);
+
+}  // namespace layline
