@@ -124,6 +124,19 @@ struct SliceAttrs {
   }
 };
 
+/// Like a slice with step 1. How much of one axis is taken is known only when the graph runs: the
+/// symbol size[axis] is that number.
+struct CountedSliceAttrs {
+  int64_t axis = 0;
+  Ints start;
+  Shape size;
+  static void fields(auto& self, auto&& field) {
+    field("axis", self.axis);
+    field("start", self.start);
+    field("size", self.size);
+  }
+};
+
 struct PadAttrs {
   Ints low, high;  // one entry for each axis, never negative (a crop is a slice)
   PadMode mode = PadMode::constant;
@@ -306,8 +319,8 @@ struct GridSampleAttrs {
 };
 
 using AnyAttrs = std::variant<NoAttrs, ConstantAttrs, RelayoutAttrs, ShapeAttrs, AxisAttrs,
-                              AxesAttrs, SliceAttrs, PadAttrs, RollAttrs, BinaryAttrs, ClampAttrs,
-                              AlphaAttrs, GeluAttrs, ConvertAttrs, ConvAttrs, ConvTransposeAttrs,
+                              AxesAttrs, SliceAttrs, CountedSliceAttrs, PadAttrs, RollAttrs,
+                              BinaryAttrs, ClampAttrs, AlphaAttrs, GeluAttrs, ConvertAttrs, ConvAttrs, ConvTransposeAttrs,
                               LinearAttrs, MatmulAttrs, PoolAttrs, ResizeAttrs, NormalizeAttrs,
                               GridSampleAttrs, QuantisationAttrs, ChooseAttrs, IntegerAttrs>;
 

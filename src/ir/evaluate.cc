@@ -41,10 +41,27 @@ Attributes bound(Attributes attributes, const SymbolValues& sizes) {
     shape->shape = sizes(shape->shape);
   } else if (auto* slice = std::get_if<SliceAttrs>(&attributes)) {
     slice->size = sizes(slice->size);
+  } else if (auto* counted = std::get_if<CountedSliceAttrs>(&attributes)) {
+    counted->size = sizes(counted->size);
   } else if (auto* resize = std::get_if<ResizeAttrs>(&attributes)) {
     resize->size = sizes(resize->size);
   }
   return attributes;
+}
+
+/// Gives the size of a counted slice its value, which holds for all that follows.
+void count(const Node& node, std::span<const Tensor> operands, const SymbolTable& symbols,
+           SymbolValues& sizes) {
+  const auto& attrs = node.attrs<CountedSliceAttrs>();
+  const Dim& size = attrs.size[static_cast<size_t>(attrs.axis)];
+  if (size.is_static()) return;
+  const SymbolId symbol = size.symbols()[0];
+  const int64_t number = operands[1].get_int(0);
+  const auto [least, greatest] = symbols.range(Sum(size));
+  if (number < least || number > greatest)
+    throw UserError("{}: {} counts {}, which is not between {} and {}", describe(node),
+                    name(node.op()), number, least, greatest);
+  if (!sizes.knows(symbol)) sizes.set(symbol, number);
 }
 
 /// The tensors that later nodes still need.
@@ -157,7 +174,7 @@ std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs,
       graph.inputs(), [](const GraphInput& input) { return input.value != nullptr; });
   if (static_cast<size_t>(wanted) != inputs.size())
     throw UserError("expected {} inputs, found {}", wanted, inputs.size());
-  const SymbolValues sizes = bind(graph, inputs);
+  SymbolValues sizes = bind(graph, inputs);
   Live live;
   size_t given = 0;
   for (const GraphInput& input : graph.inputs())
@@ -166,6 +183,7 @@ std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs,
   for (const Node* node : graph) {
     std::vector<Tensor> operands;
     for (const Value* operand : node->operands()) operands.push_back(live.use(operand));
+    if (node->is(Op::counted_slice)) count(*node, operands, graph.symbol_table(), sizes);
     Tensor result = evaluate_bound(*node, operands, sizes);
     if (observe) observe(*node, result);
     live.add(node->result(), std::move(result));

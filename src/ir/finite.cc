@@ -67,6 +67,7 @@ Step finite_step(Op op) {
     case Op::normalize:
       return Step::holds;
     case Op::gather:
+    case Op::counted_slice:
       return Step::if_first_holds;
     case Op::add:
     case Op::sub:

@@ -22,6 +22,7 @@ enum class Op : uint8_t {
   relayout,
   expand,
   slice,
+  counted_slice,  // a slice whose length is a number that the graph computes
   concat,
   pad,
   flip,

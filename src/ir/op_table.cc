@@ -33,6 +33,7 @@ constexpr std::array kRows = {
   OP(relayout,       movement,    RelayoutAttrs,      1, 1,  "x",             relayout),
   OP(expand,         movement,    ShapeAttrs,         1, 1,  "x",             expand),
   OP(slice,          movement,    SliceAttrs,         1, 1,  "x",             slice),
+  OP(counted_slice,  movement,    CountedSliceAttrs,  2, 2,  "data count",    counted_slice),
   OP(concat,         movement,    AxisAttrs,          1, -1, "parts",         concat),
   OP(pad,            movement,    PadAttrs,           1, 1,  "x",             pad),
   OP(flip,           movement,    AxesAttrs,          1, 1,  "x",             flip),

@@ -121,6 +121,15 @@ Signature slice(const Node& node) {
   return with_role(node, cut, Role::ordered, true);
 }
 
+Signature counted_slice(const Node& node) {
+  Ints cut;
+  for (size_t a = 0; a < shape(node, 0).size(); ++a)
+    if (node.result()->shape()[a] != shape(node, 0)[a]) cut.push_back(static_cast<int64_t>(a));
+  Signature s = with_role(node, cut, Role::ordered, true);
+  s.operands[1].clear();
+  return s;
+}
+
 Signature pad(const Node& node) {
   const auto& attrs = node.attrs<PadAttrs>();
   Ints padded;
@@ -276,6 +285,7 @@ constexpr Row kRows[] = {
     {Op::relayout, relayout},
     {Op::expand, elementwise},
     {Op::slice, slice},
+    {Op::counted_slice, counted_slice},
     {Op::concat, along_axis},
     {Op::pad, pad},
     {Op::flip, flip},

@@ -156,6 +156,48 @@ bool MethodBuilder::define_view(const Value* value, const Value* of) {
   return true;
 }
 
+namespace {
+
+/// The first element of a counted slice, if it is a run of its operand's elements.
+std::optional<int64_t> first_of_run(const Node& slice) {
+  const auto& attrs = slice.attrs<CountedSliceAttrs>();
+  const Shape& data = slice.operand(0)->shape();
+  if (!is_static(data)) return std::nullopt;
+  int64_t first = 0, stride = 1;
+  for (size_t a = data.size(); a-- > 0; stride *= data[a].value()) {
+    const auto axis = static_cast<int64_t>(a);
+    if (axis > attrs.axis && attrs.size[a] != data[a]) return std::nullopt;
+    if (axis < attrs.axis && !attrs.size[a].is_one()) return std::nullopt;
+    first += attrs.start[a] * stride;
+  }
+  return first;
+}
+
+}  // namespace
+
+bool MethodBuilder::define_run(const Node& slice) {
+  const Value *value = slice.result(), *data = slice.operand(0);
+  const std::optional<int64_t> first = first_of_run(slice);
+  if (!first || stored_constant(data) || boundary_.contains(data)) return false;
+  const uint64_t offset = static_cast<uint64_t>(*first) * byte_size(value->dtype());
+  const pte::ValueId source = tensor(data);
+  const auto* place = std::get_if<pte::PlannedData>(&tensor_of(source).storage);
+  if (!place || place->memory_id == pte::kArena || offset % pte::kBufferAlignment != 0)
+    return false;
+  declare_size(slice);
+  const pte::ValueId id = values_[value] = alias(value->type(), source);
+  std::get<pte::PlannedData>(tensor_of(id).storage).offset += offset;
+  // This kernel gives its result a size, and leaves the bytes as they are.
+  call("aten::empty", "out", {sizes(value->shape()), none()}, id);
+  return true;
+}
+
+void MethodBuilder::declare_size(const Node& slice) {
+  const auto& attrs = slice.attrs<CountedSliceAttrs>();
+  const Dim& size = attrs.size[static_cast<size_t>(attrs.axis)];
+  if (!sizes_.knows(size)) sizes_.declare(size, item(tensor(slice.operand(1))));
+}
+
 pte::ValueId MethodBuilder::temporary(const TensorType& type) {
   pte::TensorDesc desc = describe(type);
   desc.storage = pte::PlannedData{};
@@ -316,28 +358,42 @@ void expand(MethodBuilder& method, const Node& node) {
 }
 
 /// Slices one axis at a time: the kernel cuts one.
-void slice(MethodBuilder& method, const Node& node) {
-  const auto& attrs = node.attrs<SliceAttrs>();
-  std::vector<size_t> cut;
+void cut(MethodBuilder& method, const Node& node, const SliceAttrs& attrs) {
+  std::vector<size_t> axes;
   for (size_t a = 0; a < attrs.start.size(); ++a)
-    if (attrs.size[a] != node.operand(0)->shape()[a]) cut.push_back(a);
+    if (attrs.size[a] != node.operand(0)->shape()[a]) axes.push_back(a);
   pte::ValueId x = method.tensor(node.operand(0));
   TensorType type = node.operand(0)->type();
-  if (cut.empty()) return method.call("aten::clone", "out", {x, method.none()}, node.result());
-  for (size_t a : cut) {
+  if (axes.empty()) return method.call("aten::clone", "out", {x, method.none()}, node.result());
+  for (size_t a : axes) {
     type.shape[a] = attrs.size[a];
     // Behind the last element; where that lies beyond the axis the kernel stops at its end.
     Sum end = Sum::number(attrs.start[a]);
     if (!attrs.size[a].is_zero())
       end = end + Sum(attrs.size[a]) * Sum::number(attrs.step[a]) + Sum::number(1 - attrs.step[a]);
     const pte::ValueId out =
-        a == cut.back() ? method.tensor(node.result()) : method.temporary(type);
+        a == axes.back() ? method.tensor(node.result()) : method.temporary(type);
     method.call("aten::slice_copy", "Tensor_out",
                 {x, method.integer(static_cast<int64_t>(a)), method.integer(attrs.start[a]),
                  method.size(end), method.integer(attrs.step[a])},
                 out);
     x = out;
   }
+}
+
+void slice(MethodBuilder& method, const Node& node) {
+  cut(method, node, node.attrs<SliceAttrs>());
+}
+
+std::string refuse_counted_slice(const Node& node) {
+  const auto& attrs = node.attrs<CountedSliceAttrs>();
+  return attrs.size[static_cast<size_t>(attrs.axis)].is_static() ? "a count for a fixed size" : "";
+}
+
+void counted_slice(MethodBuilder& method, const Node& node) {
+  const auto& attrs = node.attrs<CountedSliceAttrs>();
+  method.declare_size(node);
+  cut(method, node, {attrs.start, attrs.size, Ints(attrs.start.size(), 1)});
 }
 
 void concat(MethodBuilder& method, const Node& node) {
@@ -575,6 +631,10 @@ const std::vector<PortableKernel>& portable_kernels() {
       {Op::relayout, {"aten::permute_copy.out", "aten::view_copy.out"}, accept, relayout},
       {Op::expand, {"aten::expand_copy.out"}, accept, expand},
       {Op::slice, {"aten::slice_copy.Tensor_out", "aten::clone.out"}, accept, slice},
+      {Op::counted_slice,
+       {"aten::slice_copy.Tensor_out", "aten::empty.out", "aten::_local_scalar_dense"},
+       refuse_counted_slice,
+       counted_slice},
       {Op::concat, {"aten::cat.out"}, accept, concat},
       {Op::pad, {"aten::constant_pad_nd.out"}, refuse_pad, pad},
       {Op::flip, {"aten::flip.out"}, accept, flip},
@@ -712,7 +772,8 @@ namespace {
 /// Kernels that copy bytes take elements of any type; the others have no unsigned 16-bit ones.
 bool copies_bytes(const Node& node) {
   if (node.is(Op::relayout)) return node.attrs<RelayoutAttrs>().relayout.is_view();
-  return node.is(Op::expand) || node.is(Op::slice) || node.is(Op::gather);
+  return node.is(Op::expand) || node.is(Op::slice) || node.is(Op::counted_slice) ||
+         node.is(Op::gather);
 }
 
 std::string refuse_value(const Value* value, const Node& node) {

@@ -41,6 +41,11 @@ class MethodBuilder {
   void define(const Value* value);
   /// Declares that the value is the same bytes as `of`, if those are in the arena.
   bool define_view(const Value* value, const Value* of);
+  /// Declares that a counted slice is a part of its operand's bytes, if those are a state's and the
+  /// part is a run of them.
+  bool define_run(const Node& slice);
+  /// Declares what the size of a counted slice is.
+  void declare_size(const Node& slice);
   /// Calls `write`, which computes the value. The tensor at the boundary then gets the value's
   /// sizes, too.
   template <typename Write>

@@ -16,6 +16,9 @@ class SizeCalls {
 
   /// Declares that axis `axis` of the input tensor has this size.
   void declare(pte::ValueId input, int64_t axis, const Dim& size);
+  /// Declares that the symbol `size` is this Int value.
+  void declare(const Dim& size, pte::ValueId number) { known_.emplace(size.symbols()[0], number); }
+  bool knows(const Dim& size) const { return known_.contains(size.symbols()[0]); }
   /// The Int value that the size has from here on in the method. Requires a symbolic size that
   /// follows from the declared ones.
   pte::ValueId value(const Dim& size);

@@ -25,6 +25,7 @@ bool quantise_dynamically(Graph& graph, PassContext& context);
 bool real_depthwise(Graph& graph, PassContext& context);
 bool recognise_attention(Graph& graph, PassContext& context);
 bool recognise_causal_attention(Graph& graph, PassContext& context);
+bool attend_to_filled(Graph& graph, PassContext& context);
 bool recognise_gelu(Graph& graph, PassContext& context);
 bool recognise_hardswish(Graph& graph, PassContext& context);
 bool simplify(Graph& graph, PassContext& context);

@@ -40,6 +40,8 @@ constexpr std::array kPasses = {
     Pass{"merge_linears", "makes one product of several on one value", merge_linears},
     Pass{"recognise_causal_attention", "finds attention on the filled part of a cache",
          recognise_causal_attention},
+    Pass{"attend_to_filled", "lets attention read that part of a cache which is filled",
+         attend_to_filled},
     Pass{"place_layouts", "gives every op the order that moves the least data", place_layouts,
          false, true},
     Pass{"fuse_pad", "lets convolutions and pools pad", fuse_pad},
@@ -77,7 +79,8 @@ constexpr size_t kFold[] = {
     place_of("fold_branches"),    place_of("recognise_attention"), place_of("fold_repeats"),
     place_of("fold_scale")};
 constexpr size_t kDynamic[] = {place_of("quantise_dynamically")};
-constexpr size_t kAttend[] = {place_of("recognise_causal_attention")};
+constexpr size_t kAttend[] = {place_of("recognise_causal_attention"),
+                               place_of("attend_to_filled")};
 constexpr size_t kMerge[] = {place_of("cut_before_products"), place_of("merge_linears")};
 constexpr size_t kPlace[] = {place_of("place_layouts")};
 constexpr size_t kFusePad[] = {place_of("fuse_pad")};

@@ -141,6 +141,7 @@ Rescales rescales(const Node& node) {
     case Op::reduce_min:
       return Rescales::apart;
     case Op::slice:
+    case Op::counted_slice:
     case Op::concat:
     case Op::pad:
     case Op::expand:

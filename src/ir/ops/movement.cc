@@ -60,6 +60,27 @@ TensorType infer_slice(Types operands, const Attributes& attributes, SymbolTable
   return result_type(x.dtype, size);
 }
 
+TensorType infer_counted_slice(Types operands, const Attributes& attributes, SymbolTable& symbols) {
+  const auto& [axis, start, size] = std::get<CountedSliceAttrs>(attributes);
+  const TensorType &data = operands[0], &count = operands[1];
+  expect_axis(axis, data);
+  if (count != TensorType{DType::i64, {}})
+    throw UserError("expected one number, an i64[], found {}", to_string(count));
+  const auto counted = static_cast<size_t>(axis);
+  const TensorType result =
+      infer_slice(operands.first(1), SliceAttrs{start, size, Ints(start.size(), 1)}, symbols);
+  if (const Dim& taken = size[counted]; !taken.is_static()) {
+    const bool fits = taken.symbols().size() == 1 && taken.coefficient() == 1 &&
+                      data.shape[counted].is_static() &&
+                      exact_add(start[counted], symbols.greatest(taken)) <=
+                          data.shape[counted].value();
+    if (!fits)
+      throw UserError("expected a symbol for axis {} that is never beyond it, found {} of {}", axis,
+                      to_string(taken), to_string(data));
+  }
+  return result;
+}
+
 TensorType infer_concat(Types operands, const Attributes& attributes, SymbolTable& symbols) {
   const int64_t axis = std::get<AxisAttrs>(attributes).axis;
   expect_same_dtype(operands);
@@ -260,6 +281,15 @@ Tensor evaluate_slice(Tensors operands, const Attributes& attributes, const Tens
   for (size_t a = 0; a < sources.size(); ++a)
     for (int64_t& source : sources[a]) source = slice.start[a] + source * slice.step[a];
   return read(operands[0], std::move(out), sources);
+}
+
+Tensor evaluate_counted_slice(Tensors operands, const Attributes& attributes,
+                              const TensorType& result) {
+  const auto& [axis, start, size] = std::get<CountedSliceAttrs>(attributes);
+  if (const int64_t count = operands[1].get_int(0); size[static_cast<size_t>(axis)] != Dim(count))
+    throw UserError("counts {}, but the size is {}", count,
+                    to_string(size[static_cast<size_t>(axis)]));
+  return evaluate_slice(operands.first(1), SliceAttrs{start, size, Ints(start.size(), 1)}, result);
 }
 
 Tensor evaluate_concat(Tensors operands, const Attributes& attributes, const TensorType& result) {

@@ -260,6 +260,7 @@ class Lowering {
         (node.is(Op::relayout) && node.attrs<RelayoutAttrs>().relayout.is_view());
     const bool stays = node.result()->output_uses() == 0 || in_place_.contains(node.result());
     if (same_bytes && stays && method_.define_view(node.result(), node.operand(0))) return;
+    if (node.is(Op::counted_slice) && stays && method_.define_run(node)) return;
     define_result(node.result());
     method_.compute(node.result(), [&] { find_portable_kernel(node.op())->emit(method_, node); });
     const std::string op(name(node.op()));

@@ -9,6 +9,9 @@ bool is_view(const Node& node) {
   return node.is(Op::relayout) && node.attrs<RelayoutAttrs>().relayout.is_view();
 }
 
+/// Whether the result may be a part of the operand's memory (MethodBuilder::define_run).
+bool shares_memory(const Node& node) { return is_view(node) || node.is(Op::counted_slice); }
+
 class Steps {
  public:
   explicit Steps(const Partition& partition) : partition_(partition) {
@@ -23,7 +26,7 @@ class Steps {
       const bool reads_in_time = steps_.at(use.user) < steps_.at(&writer) ||
                                  (use.user == &writer && writes_in_place(writer, old));
       // The outputs of a view that is one are copied when it runs.
-      return reads_in_time && (!is_view(*use.user) || use.user->result()->output_uses() > 0 ||
+      return reads_in_time && (!shares_memory(*use.user) || use.user->result()->output_uses() > 0 ||
                                is_read_before(use.user->result(), writer));
     });
   }
