@@ -177,6 +177,7 @@ constexpr Rule kRules[] = {
     {Op::remainder, remainder},
     {Op::reduce_prod, reduce_prod},
     {Op::gather, gather},
+    {Op::counted_slice, rewrites::fixed_count},
     {Op::pad, rewrites::legal_pad},
     {Op::resize, rewrites::legal_resize},
 };

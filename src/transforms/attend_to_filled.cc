@@ -16,9 +16,6 @@
 namespace layline {
 namespace {
 
-// How many keys are added at a time.
-constexpr int64_t kStep = 64;
-
 struct Attention {
   Value *q, *k, *v;           // [1, heads, rows, features], caches [1, heads, keys, features]
   std::vector<Node*> scores;  // what is applied to the product, in the order of application
@@ -193,7 +190,7 @@ class Heads {
 };
 
 /// The keys up to the last place, in whole steps, as far as the cache reaches.
-Value* count_of(const Builder& build, Value* places, int64_t keys) {
+Value* count_of(const Builder& build, Value* places, int64_t step, int64_t keys) {
   const auto number = [&](int64_t value) {
     return build.scalar(DType::i64, static_cast<double>(value));
   };
@@ -203,15 +200,15 @@ Value* count_of(const Builder& build, Value* places, int64_t keys) {
     for (size_t a = 0; a < last->shape().size(); ++a) axes.push_back(static_cast<int64_t>(a));
     last = build.add(Op::reduce_max, {last}, AxesAttrs{axes});
   }
-  Value* steps = build.add(Op::floor_div, {build.view(last, {}), number(kStep)});
-  Value* filled = build.add(Op::mul, {build.add(Op::add, {steps, number(1)}), number(kStep)});
+  Value* steps = build.add(Op::floor_div, {build.view(last, {}), number(step)});
+  Value* filled = build.add(Op::mul, {build.add(Op::add, {steps, number(1)}), number(step)});
   return build.add(Op::minimum, {filled, number(keys)});
 }
 
 }  // namespace
 
 bool attend_to_filled(Graph& graph, PassContext& context) {
-  const int64_t least = context.target().least_counted_keys;
+  const auto [least, step] = context.target().counted_keys;
   if (least == 0) return false;
   bool changed = false;
   std::map<std::pair<const Value*, int64_t>, Dim> sizes;  // by places and keys
@@ -224,8 +221,8 @@ bool attend_to_filled(Graph& graph, PassContext& context) {
     const int64_t keys = found->k->shape()[2].value();
     Dim& size = sizes[{found->mask.places, keys}];
     if (size.is_static())
-      size = Dim::symbol(graph.symbol_table().add({"keys", std::min(kStep, keys), keys, {}}));
-    const Filled filled{count_of(build, found->mask.places, keys), size};
+      size = Dim::symbol(graph.symbol_table().add({"keys", std::min(step, keys), keys, {}}));
+    const Filled filled{count_of(build, found->mask.places, step, keys), size};
     replace(graph, node, build.view(Heads(build, *found, filled).result(), node->result()->shape()));
     changed = true;
   }

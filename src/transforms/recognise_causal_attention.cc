@@ -40,7 +40,7 @@ std::optional<Found> find(const Node& weighted) {
       (guarded && !is_guard(guarded->operand(1), mask->condition)))
     return std::nullopt;
   const Node* product = without_views(masked->operand(0))->def();
-  if (product == nullptr || !product->is(Op::matmul) ||
+  if (!masked->operand(0)->has_one_use() || product == nullptr || !product->is(Op::matmul) ||
       !product->attrs<MatmulAttrs>().transpose_b || !product->result()->has_one_use())
     return std::nullopt;
   Value *q = product->operand(0), *k = without_views(product->operand(1));

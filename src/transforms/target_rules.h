@@ -29,9 +29,12 @@ struct TargetRules {
   bool writes_in_place = false;
   /// Whether attention on the filled part of a cache has a kernel of its own.
   bool attends_causally = false;
-  /// How many keys a cache must have, so that reading only those that are filled pays; 0 if the
-  /// target cannot count them.
-  int64_t least_counted_keys = 0;
+  /// How long a cache must be, so that reading only those keys that are filled pays; 0 if the target
+  /// cannot count them. They are counted in steps, since each new count costs time.
+  struct CountedKeys {
+    int64_t least = 0, step = 1;
+  };
+  CountedKeys counted_keys = {};
   /// Whether the target has unsigned integers of 8 bits, in which smaller ones can be packed.
   bool has_unsigned_bytes = true;
   /// Rewrites what the target's kernels cannot run as it stands; returns whether it changed the

@@ -34,6 +34,11 @@ TargetRules rules_of(const std::string& target) {
     rules.attends_causally = true;
     return rules;
   }
+  if (target == "xnnpack short caches") {
+    TargetRules rules = xnnpack::rules();
+    rules.counted_keys = {.least = 6, .step = 2};
+    return rules;
+  }
   if (target == "tosa") return tosa::rules();
   EXPECT_EQ(target, "");
   return {};

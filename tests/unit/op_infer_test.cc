@@ -134,6 +134,24 @@ TEST(InferMovement, FlipRollGather) {
   EXPECT_TRUE(refused(infer(Op::gather, {f32({}), i64({2})}, AxisAttrs{0})));
 }
 
+TEST(InferMovement, CountedSlice) {
+  const TensorType count = i64({});
+  const Attributes whole = CountedSliceAttrs{0, {0, 1}, {kBatch, 2}};
+  EXPECT_EQ(infer(Op::counted_slice, {f32({64, 3}), count}, whole), "f32[s1,2]");
+  EXPECT_EQ(infer(Op::counted_slice, {f32({64, 3}), count}, CountedSliceAttrs{0, {1, 0}, {4, 3}}),
+            "f32[4,3]");
+  EXPECT_EQ(infer(Op::counted_slice, {f32({63, 3}), count}, whole),
+            "error: expected a symbol for axis 0 that is never beyond it, found s1 of f32[63,3]");
+  EXPECT_TRUE(refused(infer(Op::counted_slice, {f32({64, 3}), count},
+                            CountedSliceAttrs{0, {1, 0}, {kBatch, 3}})));
+  EXPECT_TRUE(refused(infer(Op::counted_slice, {f32({128, 3}), count},
+                            CountedSliceAttrs{0, {0, 0}, {2 * kBatch, 3}})));
+  EXPECT_EQ(infer(Op::counted_slice, {f32({64, 3}), i64({1})}, whole),
+            "error: expected one number, an i64[], found i64[1]");
+  EXPECT_TRUE(refused(infer(Op::counted_slice, {f32({64, 3}), count},
+                            CountedSliceAttrs{2, {0, 0}, {kBatch, 3}})));
+}
+
 TEST(InferMovement, SingleElements) {
   const TensorType data = f32({4, 3}), indices = i64({2, 3});
   EXPECT_EQ(infer(Op::gather_elements, {data, indices}, AxisAttrs{0}), "f32[2,3]");

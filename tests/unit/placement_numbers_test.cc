@@ -23,7 +23,7 @@ TargetOrders target() {
   result.most_axes = 5;
   // Ops like their results as they are, some more than others.
   result.node_cost = [](const Node& node, const LoopOrder& order, const MoveCosts&) {
-    return Cost{order.result.is_view() ? 0 : 100 * (static_cast<int64_t>(node.op()) % 5), 0, 0, 0};
+    return Cost{order.result.is_view() ? 0 : 100 * (std::ssize(name(node.op())) % 5), 0, 0, 0};
   };
   return result;
 }
@@ -65,62 +65,62 @@ TEST(PlacementNumbers, OfEveryLimit) {
   };
   const Case cases[] = {
       {"as they are", [](PlacementLimits&) {},
-       "cost 62949 42 50 53 bound 62949 42 "
-       "candidates 1133 regions 45 124 optimal 60 orders 61cb",
-       "cost 69102 48 56 35 bound 48558 35 "
-       "candidates 947 regions 45 113 optimal 46 orders e58d"},
+       "cost 62044 41 53 51 bound 62044 41 "
+       "candidates 1178 regions 45 124 optimal 60 orders c9fa",
+       "cost 70327 48 53 35 bound 48383 35 "
+       "candidates 932 regions 45 113 optimal 46 orders 2a3c"},
       {"orders", [](PlacementLimits& l) { l.orders = 3; },
-       "cost 62949 42 54 52 bound 62949 42 "
-       "candidates 1129 regions 45 124 optimal 60 orders 873b",
-       "cost 69102 48 57 35 bound 48558 35 "
-       "candidates 929 regions 45 113 optimal 46 orders 8b8e"},
+       "cost 62044 41 56 51 bound 62044 41 "
+       "candidates 1175 regions 45 124 optimal 60 orders bbed",
+       "cost 70327 48 54 35 bound 48383 35 "
+       "candidates 926 regions 45 113 optimal 46 orders de97"},
       {"forms", [](PlacementLimits& l) { l.forms = 3; },
-       "cost 62949 42 53 53 bound 62949 42 "
-       "candidates 1169 regions 43 118 optimal 60 orders b387",
-       "cost 77451 54 49 29 bound 48558 35 "
-       "candidates 942 regions 45 101 optimal 46 orders 6412"},
+       "cost 62044 41 55 51 bound 62044 41 "
+       "candidates 1193 regions 43 118 optimal 60 orders 7abb",
+       "cost 78376 54 46 29 bound 48383 35 "
+       "candidates 939 regions 45 101 optimal 46 orders 9207"},
       {"joined orders", [](PlacementLimits& l) { l.orders = l.joined_orders = 4; },
-       "cost 62949 42 53 53 bound 62949 42 "
-       "candidates 1133 regions 45 124 optimal 60 orders 4fb4",
-       "cost 69102 48 57 35 bound 48558 35 "
-       "candidates 935 regions 45 113 optimal 46 orders 970"},
+       "cost 62044 41 56 51 bound 62044 41 "
+       "candidates 1178 regions 45 124 optimal 60 orders 2f94",
+       "cost 70327 48 54 35 bound 48383 35 "
+       "candidates 932 regions 45 113 optimal 46 orders 9421"},
       {"all orders", [](PlacementLimits& l) { l.all_orders = 8; },
-       "cost 63218 42 49 54 bound 42601 29 "
-       "candidates 632 regions 45 124 optimal 48 orders 6ad7",
-       "cost 70599 49 54 32 bound 36825 27 "
-       "candidates 584 regions 45 113 optimal 40 orders cbb5"},
+       "cost 62813 41 52 52 bound 43902 29 "
+       "candidates 656 regions 45 124 optimal 47 orders e787",
+       "cost 71394 49 51 33 bound 36891 27 "
+       "candidates 581 regions 45 113 optimal 40 orders 767d"},
       {"digits", [](PlacementLimits& l) { l.digits = 3; },
-       "cost 63218 42 49 54 bound 42217 29 "
-       "candidates 632 regions 45 124 optimal 48 orders 2aad",
-       "cost 70599 49 54 32 bound 36825 27 "
-       "candidates 586 regions 45 113 optimal 40 orders 2504"},
+       "cost 62813 41 52 52 bound 43118 29 "
+       "candidates 651 regions 45 124 optimal 47 orders 8c18",
+       "cost 71394 49 51 33 bound 36891 27 "
+       "candidates 583 regions 45 113 optimal 40 orders b99f"},
       {"sets",
        [](PlacementLimits& l) {
          l.readers_in_one_table = 0;
          l.kept_sets = 3;
        },
-       "cost 69019 46 46 49 bound 50327 32 "
-       "candidates 1141 regions 45 124 optimal 52 orders 258d",
-       "cost 85469 60 46 23 bound 40536 27 "
-       "candidates 938 regions 45 113 optimal 41 orders f4de"},
+       "cost 70585 47 46 45 bound 49406 31 "
+       "candidates 1186 regions 45 124 optimal 52 orders d606",
+       "cost 86094 60 43 23 bound 38891 27 "
+       "candidates 938 regions 45 113 optimal 40 orders d42"},
       {"readers in one table", [](PlacementLimits& l) { l.readers_in_one_table = 1; },
-       "cost 62949 42 51 52 bound 62949 42 "
-       "candidates 1133 regions 45 124 optimal 60 orders cee6",
-       "cost 69102 48 56 35 bound 48558 35 "
-       "candidates 947 regions 45 113 optimal 46 orders e58d"},
+       "cost 62044 41 53 51 bound 62044 41 "
+       "candidates 1178 regions 45 124 optimal 60 orders c9fa",
+       "cost 70327 48 53 35 bound 48383 35 "
+       "candidates 932 regions 45 113 optimal 46 orders 2a3c"},
       {"entries in one table", [](PlacementLimits& l) { l.entries_in_one_table = 12; },
-       "cost 62949 42 50 53 bound 62949 42 "
-       "candidates 1133 regions 45 124 optimal 60 orders 61cb",
-       "cost 69102 48 56 35 bound 48558 35 "
-       "candidates 947 regions 45 113 optimal 46 orders e58d"},
+       "cost 62044 41 53 51 bound 62044 41 "
+       "candidates 1178 regions 45 124 optimal 60 orders c9fa",
+       "cost 70327 48 53 35 bound 48383 35 "
+       "candidates 932 regions 45 113 optimal 46 orders 2a3c"},
       {"tables",
        [](PlacementLimits& l) {
          l.small_tables = l.part_tables = l.few_ops_tables = l.large_tables = 8;
        },
-       "cost 62949 42 51 52 bound 62949 42 "
-       "candidates 1133 regions 45 124 optimal 60 orders b67b",
-       "cost 72611 51 54 29 bound 48558 35 "
-       "candidates 799 regions 45 113 optimal 46 orders 4478"},
+       "cost 62044 41 53 51 bound 62044 41 "
+       "candidates 1180 regions 45 124 optimal 60 orders 9e34",
+       "cost 73536 51 51 29 bound 48383 35 "
+       "candidates 796 regions 45 113 optimal 46 orders 784"},
       {"few ops",
        [](PlacementLimits& l) {
          l.small_tables = 4;
@@ -128,42 +128,42 @@ TEST(PlacementNumbers, OfEveryLimit) {
          l.few_ops_tables = 64;
          l.few_ops = 2;
        },
-       "cost 62949 42 50 53 bound 62949 42 "
-       "candidates 1133 regions 45 124 optimal 60 orders 61cb",
-       "cost 69102 48 56 35 bound 48558 35 "
-       "candidates 947 regions 45 113 optimal 46 orders e58d"},
+       "cost 62044 41 53 51 bound 62044 41 "
+       "candidates 1178 regions 45 124 optimal 60 orders c9fa",
+       "cost 70327 48 53 35 bound 48383 35 "
+       "candidates 932 regions 45 113 optimal 46 orders 2a3c"},
       {"rounds", [](PlacementLimits& l) { l.rounds = 2; },
-       "cost 62949 42 50 53 bound 58809 38 "
-       "candidates 1124 regions 45 124 optimal 54 orders 101c",
-       "cost 69102 48 56 35 bound 48558 35 "
-       "candidates 947 regions 45 113 optimal 46 orders e58d"},
+       "cost 62044 41 53 51 bound 59138 37 "
+       "candidates 1165 regions 45 124 optimal 55 orders 9cc9",
+       "cost 70327 48 53 35 bound 48383 35 "
+       "candidates 932 regions 45 113 optimal 46 orders 2a3c"},
       {"growth",
        [](PlacementLimits& l) {
          l.digits = 2;
          l.growth_without_proof = 1;
        },
-       "cost 63309 42 48 51 bound 10138 6 "
-       "candidates 468 regions 45 124 optimal 34 orders a23f",
-       "cost 70634 49 53 31 bound 6720 5 "
-       "candidates 455 regions 45 113 optimal 27 orders 4871"},
+       "cost 62813 41 52 52 bound 10408 6 "
+       "candidates 466 regions 45 124 optimal 34 orders 8ca1",
+       "cost 71394 49 51 33 bound 6520 5 "
+       "candidates 455 regions 45 113 optimal 27 orders c4cd"},
       {"work",
        [](PlacementLimits& l) {
          l.work = 9000;
          l.work_of_op = 700;
        },
-       "cost 63309 42 48 51 bound 19794 11 "
-       "candidates 1008 regions 45 124 optimal 36 orders 500c",
-       "cost 70634 49 53 31 bound 23462 15 "
-       "candidates 740 regions 45 113 optimal 34 orders af77"},
+       "cost 62813 41 52 52 bound 32437 17 "
+       "candidates 1048 regions 45 124 optimal 42 orders eb5c",
+       "cost 71394 49 51 33 bound 24855 17 "
+       "candidates 869 regions 45 113 optimal 35 orders 38d0"},
       {"work without proof",
        [](PlacementLimits& l) {
          l.digits = 2;
          l.work_of_part_without_proof = 900;
        },
-       "cost 63309 42 48 51 bound 10635 7 "
-       "candidates 468 regions 45 124 optimal 34 orders a23f",
-       "cost 70634 49 53 31 bound 6720 5 "
-       "candidates 455 regions 45 113 optimal 27 orders 4871"},
+       "cost 62813 41 52 52 bound 10905 7 "
+       "candidates 466 regions 45 124 optimal 34 orders 8ca1",
+       "cost 71394 49 51 33 bound 6520 5 "
+       "candidates 455 regions 45 113 optimal 27 orders c4cd"},
   };
   for (const Case& c : cases) {
     PlacementLimits limits;

@@ -68,6 +68,8 @@ class RandomOps {
       }
       case Op::slice:
         return slice();
+      case Op::counted_slice:
+        return counted_slice();
       case Op::concat:
         return concat();
       case Op::pad:
@@ -321,6 +323,18 @@ class RandomOps {
       attrs.size.push_back(cut ? random_.between(random_.chance(9) ? 0 : 1, most) : most);
     }
     return make(Op::slice, {{DType::f32, x}}, attrs);
+  }
+  OpInstance counted_slice() {
+    const Shape x = shape(1, 4);
+    CountedSliceAttrs attrs{axis(x), {}, {}};
+    for (const Dim& dim : x) {
+      attrs.start.push_back(random_.between(0, dim.value() - 1));
+      attrs.size.push_back(random_.between(1, dim.value() - attrs.start.back()));
+    }
+    const int64_t count = attrs.size[static_cast<size_t>(attrs.axis)].value();
+    OpInstance result = make(Op::counted_slice, {{DType::f32, x}, {DType::i64, {}}}, attrs);
+    result.operands[1].set_int(0, count);
+    return result;
   }
   OpInstance concat() {
     const Shape x = shape(1, 4);

@@ -47,6 +47,8 @@ graph "every op" {
   %relayout = relayout(%x) { relayout = [2,4,4,8] (2,16,8)->(0,2,1) [2,8,4,4] }
   %expand = expand(%slope) { shape = [3,8] }
   %slice = slice(%x) { start = [0,1,0,0], size = [2,2,4,8], step = [1,2,1,1] }
+  %count = constant() { data = i64[] (2) }
+  %counted_slice = counted_slice(%x, %count) { axis = 1, start = [0,1,0,0], size = [2,2,4,8] }
   %concat = concat(%x, %x, %nchw_image) { axis = 3 }
   %pad = pad(%x) { low = [0,1,1,0], high = [0,1,1,0], mode = reflect, value = 0 }
   %flip = flip(%x) { axes = [1,2] }

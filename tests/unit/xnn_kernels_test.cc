@@ -124,10 +124,11 @@ TEST(XnnKernels, ContractionsThatXnnpackHas) {
        "input \"x\" %x : f32[4,3] input \"b\" %b : f32[2] "
        "%w = constant() { data = f32[2,3] splat 1 } %y = linear(%x, %w, %b)"},
       {"", "input \"x\" %x : f32[1,4,3] input \"z\" %z : f32[1,3,2] %y = matmul(%x, %z)"},
-      {"3 axes or more",
+      {"", "input \"x\" %x : f32[4,3] input \"z\" %z : f32[3,2] %y = matmul(%x, %z)"},
+      {"as many batch axes",
        "input \"x\" %x : f32[4,3] input \"z\" %z : f32[1,3,2] "
        "%y = matmul(%x, %z)"},
-      {"3 axes or more",
+      {"as many batch axes",
        "input \"x\" %x : f32[1,4,3] input \"z\" %z : f32[3,2] "
        "%y = matmul(%x, %z)"},
       {"two spatial axes",

@@ -116,6 +116,13 @@ Value* legal_pad(const Builder& build, const Node& node) {
   return x;
 }
 
+Value* fixed_count(const Builder& build, const Node& node) {
+  const auto& attrs = node.attrs<CountedSliceAttrs>();
+  if (!attrs.size[static_cast<size_t>(attrs.axis)].is_static()) return nullptr;
+  return build.add(Op::slice, {node.operand(0)},
+                   SliceAttrs{attrs.start, attrs.size, Ints(attrs.start.size(), 1)});
+}
+
 Value* legal_roll(const Builder& build, const Node& node) {
   const auto& attrs = node.attrs<RollAttrs>();
   Value* x = node.operand(0);

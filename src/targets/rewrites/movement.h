@@ -10,6 +10,8 @@ namespace layline::rewrites {
 Value* legal_slice(const Builder& build, const Node& node);
 Value* legal_concat(const Builder& build, const Node& node);
 Value* legal_pad(const Builder& build, const Node& node);
+/// A count that can be but one number.
+Value* fixed_count(const Builder& build, const Node& node);
 Value* legal_roll(const Builder& build, const Node& node);
 Value* legal_resize(const Builder& build, const Node& node);
 

@@ -150,6 +150,7 @@ constexpr Rule kRules[] = {
     {Op::slice, rewrites::legal_slice},
     {Op::concat, rewrites::legal_concat},
     {Op::pad, rewrites::legal_pad},
+    {Op::counted_slice, rewrites::fixed_count},
     {Op::roll, rewrites::legal_roll},
     {Op::scatter, scatter},
     {Op::scatter_elements, scatter_number},

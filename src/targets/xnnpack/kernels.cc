@@ -293,9 +293,9 @@ void matmul(DelegateBuilder& delegate, const Node& node) {
 }
 
 std::string refuse_matmul(const Node& node) {
-  for (const Value* operand : node.operands())
-    if (operand->shape().size() < 3) return "XNNPACK's batched matmul takes 3 axes or more";
-  return {};
+  return node.operand(0)->shape().size() == node.operand(1)->shape().size()
+             ? ""
+             : "XNNPACK's batched matmul takes matrices with as many batch axes";
 }
 
 std::string refuse_conv(const Node& node) {

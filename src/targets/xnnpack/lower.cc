@@ -25,7 +25,7 @@ namespace {
 constexpr std::string_view kBackend = "XnnpackBackend";
 
 /// Refuses what the runtime would refuse, all of it at once.
-void preflight(const Graph& graph, const Partition& partition) {
+void preflight(const Graph& graph, const Partition& partition, std::string_view kernels) {
   std::vector<std::string> problems;
   for (const GraphInput& input : graph.inputs()) {
     const std::string why = input.value == nullptr ? "" : rank_refusal(input.value);
@@ -34,7 +34,10 @@ void preflight(const Graph& graph, const Partition& partition) {
   for (const Part& part : partition.parts) {
     if (part.delegated) continue;
     const Node& node = *part.nodes[0];
-    const std::string why = kernel_refusal(node);
+    std::string why = kernel_refusal(node);
+    if (const PortableKernel* kernel = find_portable_kernel(node.op());
+        why.empty() && !kernel->library.empty() && kernel->library != kernels)
+      why = fmt::format("its kernel is not in every runtime; add --kernels {}", kernel->library);
     if (!why.empty())
       problems.push_back(fmt::format("{} at {}: {}, and not delegated: {}", name(node.op()),
                                      describe(node), why, part.why));
@@ -76,9 +79,9 @@ class DebugHandles {
 class Lowering {
  public:
   Lowering(ConstantPool& constants, const StatePlan& states, pte::Program& program, Report& report,
-           const Graph& graph, bool delegate)
+           const Graph& graph, const LowerOptions& options)
       : debug_(graph.name()),
-        delegate_(delegate),
+        options_(options),
         program_(program),
         report_(report),
         graph_(graph),
@@ -87,8 +90,8 @@ class Lowering {
         method_(constants, graph.symbol_table(), graph.name()) {}
 
   pte::Method run() {
-    const Partition parts = partition(graph_, delegate_);
-    preflight(graph_, parts);
+    const Partition parts = partition(graph_, options_.delegate);
+    preflight(graph_, parts, options_.kernels);
     note_outputs();
     define_inputs();
     debug_.mark(method_.method(), 0);
@@ -274,7 +277,7 @@ class Lowering {
   }
 
   DebugHandles debug_;
-  bool delegate_;
+  const LowerOptions& options_;
   pte::Program& program_;
   Report& report_;
   const Graph& graph_;
@@ -329,7 +332,7 @@ pte::Program lower(const std::vector<Graph>& graphs, Report& report, const Lower
   std::vector<pte::MethodIoNames> names;
   std::vector<pte::MethodDebugMap> debug_maps;
   for (const Graph& graph : graphs) {
-    Lowering lowering(constants, states, program, report, graph, options.delegate);
+    Lowering lowering(constants, states, program, report, graph, options);
     program.methods.push_back(lowering.run());
     debug_maps.push_back(lowering.take_debug_map());
     names.push_back(io_names(graph));

@@ -1,6 +1,7 @@
 // Lowers legalised graphs to an ExecuTorch program with XNNPACK delegates.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "ir/graph.h"
@@ -13,10 +14,12 @@ namespace layline::xnnpack {
 /// every node at once, if the runtime has no kernel for something.
 ///
 /// Without `delegate` everything runs on the runtime's own kernels. With `strip` the program does
-/// not say where in the model its parts come from.
+/// not say where in the model its parts come from. `kernels` names a library of kernels that the
+/// program may use, though not every runtime has it.
 struct LowerOptions {
   bool delegate = true;
   bool strip = false;
+  std::string_view kernels = {};
 };
 pte::Program lower(const std::vector<Graph>& graphs, Report& report,
                    const LowerOptions& options = {});

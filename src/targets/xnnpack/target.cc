@@ -43,7 +43,7 @@ TargetRules rules_for(const TargetOptions& options) {
 
 std::unique_ptr<TargetProgram> lower_for(const std::vector<Graph>& graphs,
                                          const TargetOptions& options, Report& report) {
-  pte::Program program = lower(graphs, report, {options.delegate, options.strip});
+  pte::Program program = lower(graphs, report, {options.delegate, options.strip, options.kernels});
   add_constant_methods(options.constant_methods, program);
   for (const auto& [name, values] : options.constant_methods) report.methods.push_back(name);
   return std::make_unique<PteProgram>(std::move(program));

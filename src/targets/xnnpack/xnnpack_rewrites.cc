@@ -263,12 +263,12 @@ Value* softmax(const Builder& build, const Node& node) {
 
 // --- contractions --------------------------------------------------------------------------------
 
-/// Adds batch axes in front until both operands have the same number of axes, at least three.
+/// Adds batch axes in front until both operands have the same number of axes.
 Value* matmul(const Builder& build, const Node& node) {
   const auto& attrs = node.attrs<MatmulAttrs>();
   Value* a = node.operand(0);
   Value* b = node.operand(1);
-  const size_t rank = std::max<size_t>({a->shape().size(), b->shape().size(), 3});
+  const size_t rank = std::max(a->shape().size(), b->shape().size());
   if (a->shape().size() == rank && b->shape().size() == rank) return nullptr;
   auto padded = [&](Value* x) {
     Shape shape(rank - x->shape().size(), Dim(1));
@@ -305,6 +305,7 @@ constexpr Rule kRules[] = {
     {Op::slice, if_computed<rewrites::legal_slice>},
     {Op::concat, rewrites::legal_concat},
     {Op::pad, rewrites::legal_pad},
+    {Op::counted_slice, rewrites::fixed_count},
     {Op::roll, rewrites::legal_roll},
     {Op::resize, if_computed<rewrites::legal_resize>},
     {Op::conv, if_computed<rewrites::legal_conv>},
