@@ -1,6 +1,6 @@
 // Preloaded into `layline bench`, hides AVX-512 from the runtime: XNNPACK then takes the kernels of
-// an AVX2 machine. scripts/bench and scripts/remade-convs use it. The runtime's threadpool library exports
-// cpuinfo's table of flags, one byte each, and XNNPACK reads it when it picks its kernels.
+// an AVX2 machine. scripts/bench and scripts/remade-convs use it. The runtime's threadpool library
+// exports cpuinfo's table of flags, one byte each, and XNNPACK reads it when it picks its kernels.
 #include <dlfcn.h>
 
 #include <cstdio>

@@ -318,11 +318,12 @@ struct GridSampleAttrs {
   }
 };
 
-using AnyAttrs = std::variant<NoAttrs, ConstantAttrs, RelayoutAttrs, ShapeAttrs, AxisAttrs,
-                              AxesAttrs, SliceAttrs, CountedSliceAttrs, PadAttrs, RollAttrs,
-                              BinaryAttrs, ClampAttrs, AlphaAttrs, GeluAttrs, ConvertAttrs, ConvAttrs, ConvTransposeAttrs,
-                              LinearAttrs, MatmulAttrs, PoolAttrs, ResizeAttrs, NormalizeAttrs,
-                              GridSampleAttrs, QuantisationAttrs, ChooseAttrs, IntegerAttrs>;
+using AnyAttrs =
+    std::variant<NoAttrs, ConstantAttrs, RelayoutAttrs, ShapeAttrs, AxisAttrs, AxesAttrs,
+                 SliceAttrs, CountedSliceAttrs, PadAttrs, RollAttrs, BinaryAttrs, ClampAttrs,
+                 AlphaAttrs, GeluAttrs, ConvertAttrs, ConvAttrs, ConvTransposeAttrs, LinearAttrs,
+                 MatmulAttrs, PoolAttrs, ResizeAttrs, NormalizeAttrs, GridSampleAttrs,
+                 QuantisationAttrs, ChooseAttrs, IntegerAttrs>;
 
 /// The attributes of one op. They are copied, moved and destroyed in attributes.cc only. The
 /// variant has so many alternatives that this code took a tenth of each file's compile time.

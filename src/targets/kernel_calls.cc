@@ -381,9 +381,7 @@ void cut(MethodBuilder& method, const Node& node, const SliceAttrs& attrs) {
   }
 }
 
-void slice(MethodBuilder& method, const Node& node) {
-  cut(method, node, node.attrs<SliceAttrs>());
-}
+void slice(MethodBuilder& method, const Node& node) { cut(method, node, node.attrs<SliceAttrs>()); }
 
 std::string refuse_counted_slice(const Node& node) {
   const auto& attrs = node.attrs<CountedSliceAttrs>();

@@ -40,7 +40,8 @@ Node* sole(Value* value, Op op) {
 Value* regrouped(Value* value) {
   while (const Node* view = sole(value, Op::relayout)) {
     const Relayout& moved = view->attrs<RelayoutAttrs>().relayout;
-    if (!moved.is_view() || moved.source().empty() || moved.source().back() != moved.target().back())
+    if (!moved.is_view() || moved.source().empty() ||
+        moved.source().back() != moved.target().back())
       break;
     value = view->operand(0);
   }
@@ -56,7 +57,8 @@ Value* cache(Value* operand) {
   const Shape& shape = cache->shape();
   const bool fits = root->def() && root->def()->is(Op::scatter) && shape.size() == 4 &&
                     is_static(shape) && shape[0].is_one() && cache->dtype() == DType::f32 &&
-                    operand->shape().end()[-1] == shape[3] && operand->shape().end()[-2] == shape[2];
+                    operand->shape().end()[-1] == shape[3] &&
+                    operand->shape().end()[-2] == shape[2];
   return fits ? cache : nullptr;
 }
 
@@ -110,8 +112,8 @@ std::optional<Attention> find(const Node& weighted, int64_t least_keys) {
   const Dim rows = found.q->shape().end()[-2];
   found.queries = found.added->shape().end()[-2];
   const auto groups = divide(rows, found.queries);
-  if (!groups || element_count(found.q->shape()) !=
-                     found.k->shape()[1] * rows * found.k->shape()[3])
+  if (!groups ||
+      element_count(found.q->shape()) != found.k->shape()[1] * rows * found.k->shape()[3])
     return std::nullopt;
   found.groups = found.queries.is_one() ? Dim(1) : *groups;
   // Queries of a head lie one after the other, whether or not heads were regrouped.
@@ -223,7 +225,8 @@ bool attend_to_filled(Graph& graph, PassContext& context) {
     if (size.is_static())
       size = Dim::symbol(graph.symbol_table().add({"keys", std::min(step, keys), keys, {}}));
     const Filled filled{count_of(build, found->mask.places, step, keys), size};
-    replace(graph, node, build.view(Heads(build, *found, filled).result(), node->result()->shape()));
+    replace(graph, node,
+            build.view(Heads(build, *found, filled).result(), node->result()->shape()));
     changed = true;
   }
   return changed;

@@ -79,8 +79,7 @@ constexpr size_t kFold[] = {
     place_of("fold_branches"),    place_of("recognise_attention"), place_of("fold_repeats"),
     place_of("fold_scale")};
 constexpr size_t kDynamic[] = {place_of("quantise_dynamically")};
-constexpr size_t kAttend[] = {place_of("recognise_causal_attention"),
-                               place_of("attend_to_filled")};
+constexpr size_t kAttend[] = {place_of("recognise_causal_attention"), place_of("attend_to_filled")};
 constexpr size_t kMerge[] = {place_of("cut_before_products"), place_of("merge_linears")};
 constexpr size_t kPlace[] = {place_of("place_layouts")};
 constexpr size_t kFusePad[] = {place_of("fuse_pad")};
@@ -88,9 +87,9 @@ constexpr size_t kLegalise[] = {place_of("legalise")};
 constexpr size_t kFuse[] = {place_of("slice_quantised"), place_of("fuse_clamp")};
 constexpr size_t kConvs[] = {place_of("real_depthwise"), place_of("split_depthwise"),
                              place_of("winograd_convs"), place_of("unfold_convs")};
-constexpr Group kSchedule[] = {kRecognise, kFold,  kDynamic, kFold,    kMerge,    kFold, kAttend,
-                               kFold,      kPlace, kFold,    kFusePad, kLegalise, kFold, kPlace,
-                               kFold,      kLegalise, kFold, kFuse,    kConvs,    kLegalise};
+constexpr Group kSchedule[] = {
+    kRecognise, kFold,     kDynamic, kFold,  kMerge, kFold,     kAttend, kFold, kPlace, kFold,
+    kFusePad,   kLegalise, kFold,    kPlace, kFold,  kLegalise, kFold,   kFuse, kConvs, kLegalise};
 
 /// Whether every pass first runs right after those that are listed before it have.
 constexpr bool runs_in_the_order_listed() {

@@ -29,8 +29,8 @@ struct TargetRules {
   bool writes_in_place = false;
   /// Whether attention on the filled part of a cache has a kernel of its own.
   bool attends_causally = false;
-  /// How long a cache must be, so that reading only those keys that are filled pays; 0 if the target
-  /// cannot count them. They are counted in steps, since each new count costs time.
+  /// How long a cache must be, so that reading only those keys that are filled pays; 0 if the
+  /// target cannot count them. They are counted in steps, since each new count costs time.
   struct CountedKeys {
     int64_t least = 0, step = 1;
   };

@@ -124,6 +124,8 @@ void expect_one_delegate(const Report& report, const std::string& name) {
 TEST(QuantisedFixtures, TheEvaluatorComputesWhatTorchDoes) {
   for (const std::string& name : fixtures("quantised_")) {
     SCOPED_TRACE(name);
+    // What is run step by step is compared on the runtime only.
+    if (runs_of(arrays_of(name), "forward").size() > 1) continue;
     Model model = load(name);
     for (size_t i = 0; i < model.inputs.size(); ++i)
       model.inputs[i] = in_stored_order(model.inputs[i], model.graph.inputs()[i].dim_order);

@@ -142,14 +142,14 @@ TEST(InferMovement, CountedSlice) {
             "f32[4,3]");
   EXPECT_EQ(infer(Op::counted_slice, {f32({63, 3}), count}, whole),
             "error: expected a symbol for axis 0 that is never beyond it, found s1 of f32[63,3]");
-  EXPECT_TRUE(refused(infer(Op::counted_slice, {f32({64, 3}), count},
-                            CountedSliceAttrs{0, {1, 0}, {kBatch, 3}})));
+  EXPECT_TRUE(refused(
+      infer(Op::counted_slice, {f32({64, 3}), count}, CountedSliceAttrs{0, {1, 0}, {kBatch, 3}})));
   EXPECT_TRUE(refused(infer(Op::counted_slice, {f32({128, 3}), count},
                             CountedSliceAttrs{0, {0, 0}, {2 * kBatch, 3}})));
   EXPECT_EQ(infer(Op::counted_slice, {f32({64, 3}), i64({1})}, whole),
             "error: expected one number, an i64[], found i64[1]");
-  EXPECT_TRUE(refused(infer(Op::counted_slice, {f32({64, 3}), count},
-                            CountedSliceAttrs{2, {0, 0}, {kBatch, 3}})));
+  EXPECT_TRUE(refused(
+      infer(Op::counted_slice, {f32({64, 3}), count}, CountedSliceAttrs{2, {0, 0}, {kBatch, 3}})));
 }
 
 TEST(InferMovement, SingleElements) {

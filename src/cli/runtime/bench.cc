@@ -230,9 +230,8 @@ void run_bench(const BenchArguments& arguments) {
         {path, [source, method = arguments.method] { return source->load(method); }});
   }
   const BenchReport report = bench(subjects, options);
-  write_stdout(arguments.json
-                   ? json_text([&](JsonWriter& json) { write(json, report, arguments); })
-                   : table(report));
+  write_stdout(arguments.json ? json_text([&](JsonWriter& json) { write(json, report, arguments); })
+                              : table(report));
 }
 
 }  // namespace

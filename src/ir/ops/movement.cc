@@ -70,10 +70,10 @@ TensorType infer_counted_slice(Types operands, const Attributes& attributes, Sym
   const TensorType result =
       infer_slice(operands.first(1), SliceAttrs{start, size, Ints(start.size(), 1)}, symbols);
   if (const Dim& taken = size[counted]; !taken.is_static()) {
-    const bool fits = taken.symbols().size() == 1 && taken.coefficient() == 1 &&
-                      data.shape[counted].is_static() &&
-                      exact_add(start[counted], symbols.greatest(taken)) <=
-                          data.shape[counted].value();
+    const bool fits =
+        taken.symbols().size() == 1 && taken.coefficient() == 1 &&
+        data.shape[counted].is_static() &&
+        exact_add(start[counted], symbols.greatest(taken)) <= data.shape[counted].value();
     if (!fits)
       throw UserError("expected a symbol for axis {} that is never beyond it, found {} of {}", axis,
                       to_string(taken), to_string(data));

@@ -19,12 +19,13 @@ using EvaluateRule = Tensor(Tensors operands, const Attributes& attributes,
                             const TensorType& result);
 
 // movement.cc
-InferRule infer_constant, infer_relayout, infer_expand, infer_slice, infer_counted_slice, infer_concat, infer_pad,
-    infer_flip, infer_roll, infer_gather, infer_gather_elements, infer_scatter, infer_scatter_elements,
-    infer_scatter_add;
-EvaluateRule evaluate_constant, evaluate_relayout, evaluate_expand, evaluate_slice, evaluate_counted_slice, evaluate_concat,
-    evaluate_pad, evaluate_flip, evaluate_roll, evaluate_gather, evaluate_gather_elements,
-    evaluate_scatter, evaluate_scatter_elements, evaluate_scatter_add;
+InferRule infer_constant, infer_relayout, infer_expand, infer_slice, infer_counted_slice,
+    infer_concat, infer_pad, infer_flip, infer_roll, infer_gather, infer_gather_elements,
+    infer_scatter, infer_scatter_elements, infer_scatter_add;
+EvaluateRule evaluate_constant, evaluate_relayout, evaluate_expand, evaluate_slice,
+    evaluate_counted_slice, evaluate_concat, evaluate_pad, evaluate_flip, evaluate_roll,
+    evaluate_gather, evaluate_gather_elements, evaluate_scatter, evaluate_scatter_elements,
+    evaluate_scatter_add;
 
 // elementwise.cc
 InferRule infer_bounded_binary, infer_bounded_float_binary, infer_numeric_binary, infer_any_binary,

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "ir/bounds.h"
-#include "targets/kernel_calls.h"
 #include "targets/constant_methods.h"
+#include "targets/kernel_calls.h"
 #include "targets/kernel_rules.h"
 #include "targets/pte_program.h"
 #include "targets/verify_pte.h"
