@@ -104,7 +104,8 @@ TEST(Dynamic, PlacesBeyondTheEndAreRefused) {
 /// Masks, positions and lengths stand before the first delegate. Only writing to the cache, which
 /// XNNPACK cannot do, separates delegates.
 TEST(Dynamic, ADecoderIsCutOnlyAtItsCache) {
-  for (const char* fixture : {"decoder", "decoder_strict", "quantised_decoder"})
+  for (const char* fixture :
+       {"decoder", "decoder_strict", "quantised_decoder", "decoder_capped", "decoder_sloped"})
     EXPECT_EQ(compiled(fixture).report.delegates, 2) << fixture;
 }
 

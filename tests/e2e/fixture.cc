@@ -77,6 +77,20 @@ NpzArchive arrays_of(const std::string& fixture) {
   return NpzArchive(fmt::format("{}/{}.npz", LAYLINE_TEST_DATA, name));
 }
 
+HostTensor integers(const std::vector<int64_t>& values, std::vector<int64_t> shape) {
+  HostTensor tensor{DType::i64, std::move(shape), {}};
+  const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
+  tensor.bytes.assign(bytes, bytes + values.size() * sizeof(int64_t));
+  return tensor;
+}
+
+std::vector<int64_t> values_of(const HostTensor& integers) {
+  const Tensor tensor = as_tensor(integers);
+  std::vector<int64_t> values;
+  for (int64_t i = 0; i < tensor.count(); ++i) values.push_back(tensor.get_int(i));
+  return values;
+}
+
 std::string test_name(const testing::TestParamInfo<std::string>& fixture) {
   std::string name = fixture.param;
   std::ranges::replace(name, '.', '_');

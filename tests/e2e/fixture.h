@@ -9,6 +9,7 @@
 
 #include "base/npz.h"
 #include "compiler/compile.h"
+#include "runtime/host_tensor.h"
 
 namespace layline {
 
@@ -20,6 +21,10 @@ std::string model_of(const std::string& fixture);
 
 /// Its arrays. A variant, NAME.VARIANT, computes what NAME does, and has none of its own.
 NpzArchive arrays_of(const std::string& fixture);
+
+/// Tokens and places, as a program takes and gives them.
+HostTensor integers(const std::vector<int64_t>& values, std::vector<int64_t> shape);
+std::vector<int64_t> values_of(const HostTensor& integers);
 
 /// The name of a test of one fixture.
 std::string test_name(const testing::TestParamInfo<std::string>& fixture);

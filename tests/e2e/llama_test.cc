@@ -4,7 +4,6 @@
 
 #include "compiler/compile.h"
 #include "fixture.h"
-#include "ir/tensor.h"
 #include "runtime/program.h"
 #include "runtime/tensor_file.h"
 
@@ -12,20 +11,6 @@ namespace layline {
 namespace {
 
 const std::string kModel = model_of("llama");
-
-HostTensor integers(const std::vector<int64_t>& values, std::vector<int64_t> shape) {
-  HostTensor tensor{DType::i64, std::move(shape), {}};
-  const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
-  tensor.bytes.assign(bytes, bytes + values.size() * sizeof(int64_t));
-  return tensor;
-}
-
-std::vector<int64_t> values_of(const HostTensor& host) {
-  const Tensor tensor = as_tensor(host);
-  std::vector<int64_t> values;
-  for (int64_t i = 0; i < tensor.count(); ++i) values.push_back(tensor.get_int(i));
-  return values;
-}
 
 /// The prompt is all but the last `generated` of the tokens that torch had in the end.
 std::vector<int64_t> generate(const TargetProgram& compiled, std::vector<int64_t> tokens,

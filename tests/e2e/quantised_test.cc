@@ -17,6 +17,7 @@
 #include "fixture.h"
 #include "frontend/pt2/import.h"
 #include "ir/builder.h"
+#include "fixture_runs.h"
 #include "ir/evaluate.h"
 #include "ir/text.h"
 #include "pte/writer.h"

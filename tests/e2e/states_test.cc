@@ -4,6 +4,8 @@
 
 #include "compiler/compile.h"
 #include "fixture.h"
+#include "runtime/program.h"
+#include "runtime/tensor_file.h"
 
 namespace layline {
 namespace {
@@ -22,6 +24,22 @@ TEST(StateOrder, ACacheIsHeldAsAttentionReadsIt) {
 TEST(StateOrder, AnImageBetweenConvolutionsIsHeldChannelsLast) {
   EXPECT_EQ(permutes("state_conv").final, 1);  // of the input
   EXPECT_GT(permutes("state_conv", {"place_layouts"}).final, 2);
+}
+
+/// A method that only reads a buffer sees what another has written, if it is the same buffer.
+TEST(SharedState, IsReadByAMethodThatDoesNotChangeIt) {
+  const std::string fixture = "state_of_two_methods";
+  MemorySink sink;
+  compile(model_of(fixture), {}).program->write(sink);
+  LoadedProgram program = LoadedProgram::from_compiled(sink.bytes(), fixture, {"write", "read"});
+  const HostTensor written = as_host(arrays_of(fixture).read("write/input_0"));
+  program.use("write");
+  program.run({written});
+  program.use("read");
+  const HostTensor zeros{DType::f32, {3}, std::vector<std::byte>(3 * sizeof(float))};
+  const std::vector<HostTensor> outputs = program.run({zeros});
+  EXPECT_EQ(outputs[0].bytes, written.bytes);
+  EXPECT_EQ(outputs[1].bytes, zeros.bytes);
 }
 
 }  // namespace

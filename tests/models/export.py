@@ -119,6 +119,20 @@ def lean_metadata(program):
                 node.meta["stack_trace"] = _CONTAINER_FRAME.sub("", _PREFIX.sub("", trace))
 
 
+def least_metadata(program):
+    """What lean_metadata leaves, and of that only the last source line: models of the transformers
+    library are called through many."""
+    lean_metadata(program)
+    for node in program.graph.nodes:
+        node.meta.pop("torch_fn", None)
+        node.meta.pop("source_fn_stack", None)
+        if modules := node.meta.get("nn_module_stack"):
+            # Strict export has the addresses of modules for keys.
+            node.meta["nn_module_stack"] = {path: (path, kind) for path, kind in modules.values()}
+        if trace := node.meta.get("stack_trace"):
+            node.meta["stack_trace"] = trace[trace.rindex("File ") :]
+
+
 def export(model, inputs, decomposed=False, dynamic_shapes=None):
     program = torch.export.export(model, inputs, dynamic_shapes=dynamic_shapes)
     program = program.run_decompositions() if decomposed else program

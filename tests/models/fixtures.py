@@ -18,6 +18,7 @@ import bad_models
 import catalogue
 import decoders
 import dynamic
+import encoder_decoders
 import export
 import language
 import layers
@@ -72,7 +73,9 @@ def main():
     special = {
         **networks.ARCHIVES,
         **llama.ARCHIVES,
+        **states.ARCHIVES,
         **decoders.ARCHIVES,
+        **encoder_decoders.ARCHIVES,
         **language.ARCHIVES,
         **bad_models.ARCHIVES,
         **quantised.ARCHIVES,

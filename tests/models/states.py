@@ -5,7 +5,9 @@ Every fixture runs several steps on one loaded program (see export.py)."""
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.export.pt2_archive._package import package_pt2
 
+import export
 from cases import case, randn
 
 DECOMPOSED = ("decomposed",)
@@ -203,3 +205,38 @@ class ChangedInputs(nn.Module):
         x[0] *= 2
         image.relu_()
         return before, x * 3, image.sum()
+
+
+class Writer(Stateful):
+    def forward(self, x):
+        self.shared.copy_(x)
+        self.other.copy_(x)
+        return x + 1
+
+
+class Reader(Stateful):
+    def forward(self, x):
+        return x + self.shared, x + self.other
+
+
+def write_shared(directory):
+    """Two methods with buffers of the same names. One begins with the same numbers in both, so what the
+    first method writes is what the second reads. The other does not, so they are two buffers."""
+    methods = {
+        "write": Writer(shared=torch.ones(3), other=torch.ones(3)),
+        "read": Reader(shared=torch.ones(3), other=torch.zeros(3)),
+    }
+    programs, arrays = {}, {}
+    for method, module in methods.items():
+        inputs = randn((3,))()
+        programs[method] = export.export(module, inputs)
+        programs[method].example_inputs = None
+        arrays |= export.under(method, export.run(module, inputs))
+    # Running the writer has changed its buffers, which the archive is to have as they were.
+    for buffer in methods["write"].buffers():
+        buffer.fill_(1)
+    package_pt2(f"{directory / 'state_of_two_methods'}.pt2", exported_programs=programs)
+    export.save_arrays(directory / "state_of_two_methods", arrays)
+
+
+ARCHIVES = {"state_of_two_methods": write_shared}

@@ -19,11 +19,7 @@ from pathlib import Path
 import torch
 
 import export
-
-# torchvision has no build for CPU-only torch: define the two ops that its Python code registers.
-_LIBRARY = torch.library.Library("torchvision", "DEF")
-for _name in ("nms", "qnms"):
-    _LIBRARY.define(f"{_name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+import torchvision_ops  # noqa: F401  (before torchvision)
 
 import torchvision.models
 

@@ -48,6 +48,40 @@ Value* erfc(const Builder& build, Value* x) {
   return build.add(Op::sub, {number(build, x, 1), build.add(Op::erf, {x})});
 }
 
+Value* erfinv(const Builder& build, Value* x) {
+  const auto polynomial = [&](Value* z, std::initializer_list<double> greatest_power_first) {
+    Value* sum = nullptr;
+    for (const double factor : greatest_power_first) {
+      Value* next = number(build, x, factor);
+      sum = sum == nullptr ? next : build.add(Op::add, {build.add(Op::mul, {sum, z}), next});
+    }
+    return sum;
+  };
+  // Rational functions, one near 0 and one near the ends, and two of Newton's steps, as in torch.
+  Value* z = build.add(Op::square, {x});
+  Value* top = polynomial(z, {-0.140543331, 0.914624893, -1.645349621, 0.886226899});
+  Value* bottom = polynomial(z, {0.012229801, -0.329097515, 1.442710462, -2.118377725, 1});
+  Value* middle = build.add(Op::div, {build.add(Op::mul, {x, top}), bottom});
+  Value* size = build.add(Op::abs, {x});
+  z = build.add(Op::mul, {build.add(Op::sub, {number(build, x, 1), size}), number(build, x, 0.5)});
+  z = build.add(Op::sqrt, {build.add(Op::neg, {build.add(Op::log, {z})})});
+  top = polynomial(z, {1.641345311, 3.429567803, -1.624906493, -1.970840454});
+  bottom = polynomial(z, {1.637067800, 3.543889200, 1});
+  Value* sign = build.add(Op::sign, {x});
+  Value* end = build.add(Op::mul, {sign, build.add(Op::div, {top, bottom})});
+  Value* is_middle = build.add(Op::less_equal, {size, number(build, x, 0.7)});
+  Value* y = build.add(Op::where, {is_middle, middle, end});
+  for (int step = 0; step < 2; ++step) {
+    Value* error = build.add(Op::sub, {build.add(Op::erf, {y}), x});
+    Value* slope = build.add(Op::exp, {build.add(Op::neg, {build.add(Op::square, {y})})});
+    slope = build.add(Op::mul, {slope, number(build, x, 2 * std::numbers::inv_sqrtpi)});
+    y = build.add(Op::sub, {y, build.add(Op::div, {error, slope})});
+  }
+  Value* is_one = build.add(Op::equal, {size, number(build, x, 1)});
+  Value* infinity = build.add(Op::mul, {sign, number(build, x, kInfinity)});
+  return build.add(Op::where, {is_one, infinity, y});
+}
+
 Value* sinc(const Builder& build, Value* x) {
   Value* angle = build.add(Op::mul, {x, number(build, x, std::numbers::pi)});
   Value* quotient = build.add(Op::div, {build.add(Op::sin, {angle}), angle});

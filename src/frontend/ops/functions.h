@@ -13,6 +13,8 @@ Value* tan(const Builder& build, Value* x);
 Value* frac(const Builder& build, Value* x);
 /// 1 - erf(x).
 Value* erfc(const Builder& build, Value* x);
+/// The number whose erf is x.
+Value* erfinv(const Builder& build, Value* x);
 /// sin(pi x) / (pi x), and 1 at 0.
 Value* sinc(const Builder& build, Value* x);
 /// log(x / (1 - x)), with x kept away from 0 and 1 by eps.

@@ -5,7 +5,10 @@
 #include <limits>
 
 #include "frontend/ops/arithmetic.h"
+#include "frontend/ops/creation.h"
+#include "frontend/ops/index.h"
 #include "frontend/ops/reduction.h"
+#include "frontend/ops/scatter.h"
 #include "frontend/ops/shapes.h"
 
 namespace layline::ops {
@@ -116,6 +119,36 @@ Value* sum_of_products(const Builder& build, Value* a, Value* b) {
   a = view(build, a, {a->shape()[0], inner});
   b = view(build, b, {inner, b->shape()[2]});
   return core_matmul(build, a, b);
+}
+
+Value* grouped_matmul(const Builder& build, Value* x, Value* matrices, Value* ends) {
+  expect_rank(build, x, 2);
+  expect_rank(build, matrices, 3);
+  const int64_t groups = static_length(build, matrices, 0);
+  if (ends->shape() != Shape{groups})
+    build.fail("has {} groups, whose ends are {}", groups, to_string(ends->type()));
+  const Dim rows = x->shape()[0], columns = matrices->shape()[2];
+  // A row is in the group whose number is that of the groups that have ended.
+  Value* row = arange(build, {DType::i64, {rows, 1}}, 0, 1);
+  Value* ended = build.add(Op::greater_equal, {row, build.convert(ends, DType::i64)});
+  Value* group = reduce(build, Op::reduce_sum, build.convert(ended, DType::i64), {{1}, false});
+  Value* member = build.convert(one_hot(build, group, groups), x->dtype());
+  if (build.graph().symbol_table().greatest(rows) <= groups) {
+    // Few rows: only the matrices that they need are read.
+    Value* last = build.scalar(DType::i64, static_cast<double>(groups - 1));
+    Value* own = gather(build, matrices, build.add(Op::minimum, {group, last}), 0);
+    Value* y = build.view(core_matmul(build, with_axis(build, x, 1), own), {rows, columns});
+    return build.add(Op::mul, {y, reduce(build, Op::reduce_sum, member, {{1}, true})});
+  }
+  // Every matrix is multiplied by all rows, of which those of other groups are 0.
+  Value* sum = nullptr;
+  for (int64_t i = 0; i < groups; ++i) {
+    Value* matrix = without_axes(build, build.slice(matrices, 0, i, 1), {0});
+    Value* own = build.add(Op::mul, {x, build.slice(member, 1, i, 1)});
+    Value* y = core_matmul(build, own, matrix);
+    sum = sum == nullptr ? y : build.add(Op::add, {sum, y});
+  }
+  return sum == nullptr ? filled(build, {x->dtype(), {rows, columns}}, 0) : sum;
 }
 
 Value* outer(const Builder& build, Value* a, Value* b) {

@@ -22,6 +22,9 @@ struct Scales {
 Value* add_product(const Builder& build, Value* product, Value* addend, Scales scales);
 /// The sum of the products of all batches.
 Value* sum_of_products(const Builder& build, Value* a, Value* b);
+/// The product of each row of `x`, [rows, in], with the matrix of its group, of [groups, in, out].
+/// Group i ends before row ends[i], where the next one begins. Rows after the last group give 0.
+Value* grouped_matmul(const Builder& build, Value* x, Value* matrices, Value* ends);
 
 /// The outer product a_i b_j of two vectors.
 Value* outer(const Builder& build, Value* a, Value* b);

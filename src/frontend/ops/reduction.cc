@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "frontend/ops/arithmetic.h"
+#include "frontend/ops/creation.h"
 #include "frontend/ops/shapes.h"
 
 namespace layline::ops {
@@ -119,6 +120,19 @@ Value* mean_of_numbers(const Builder& build, Value* x, const Reduced& reduced) {
 Value* count_nonzero(const Builder& build, Value* x, const Reduced& reduced) {
   Value* nonzero = build.convert(build.convert(x, DType::boolean), DType::i64);
   return reduce(build, Op::reduce_sum, nonzero, reduced);
+}
+
+Value* histogram(const Builder& build, Value* x, int64_t bins, double min, double max) {
+  const auto number = [&](double value) { return build.scalar(x->dtype(), value); };
+  const auto count = static_cast<double>(bins);
+  x = build.view(x, {element_count(x->shape()), 1});
+  Value* place = build.add(Op::mul, {build.add(Op::sub, {x, number(min)}), number(count)});
+  place = build.add(Op::floor, {build.add(Op::div, {place, number(max - min)})});
+  place = build.add(Op::minimum, {place, number(count - 1)});
+  Value* is_inside = build.add(Op::less_equal, {x, number(max)});
+  place = build.add(Op::where, {is_inside, place, number(-1)});
+  Value* is_there = build.add(Op::equal, {place, arange(build, {x->dtype(), {bins}}, 0, 1)});
+  return reduce(build, Op::reduce_sum, build.convert(is_there, x->dtype()), {{0}, false});
 }
 
 Value* cumsum(const Builder& build, Value* x, int64_t axis) {

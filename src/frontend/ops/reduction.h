@@ -42,6 +42,9 @@ Value* sum_of_numbers(const Builder& build, Value* x, const Reduced& reduced);
 Value* mean_of_numbers(const Builder& build, Value* x, const Reduced& reduced);
 /// The number of elements that are not 0, an i64.
 Value* count_nonzero(const Builder& build, Value* x, const Reduced& reduced);
+/// How many elements lie in each of `bins` intervals of equal length between two numbers. The last
+/// interval has its end; elements elsewhere do not count.
+Value* histogram(const Builder& build, Value* x, int64_t bins, double min, double max);
 
 /// Combines each element with all before it. A tensor without axes is returned unchanged.
 Value* cumsum(const Builder& build, Value* x, int64_t axis);

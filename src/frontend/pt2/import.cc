@@ -1,6 +1,7 @@
 #include "frontend/pt2/import.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -96,6 +97,10 @@ std::vector<int> recorded_order(const TensorMeta& meta) {
   return channels_last;
 }
 
+/// First values of buffers that methods change, by their names in the model. Methods may have
+/// different buffers of one name.
+using ChangedBuffers = std::multimap<std::string, Constant>;
+
 class Importer {
  public:
   Importer(const Pt2Archive& archive, const std::string& model, std::string method)
@@ -107,11 +112,24 @@ class Importer {
         graph_(std::move(method)),
         symbols_(graph_, program_) {}
 
-  ImportedMethod run() {
+  /// Reads the signature. Gives the buffers that the method changes, by their names in the model.
+  ChangedBuffers find_changed() {
     refuse_unsupported();
     for (size_t i = 0; i < program_.inputs.size(); ++i) bind_input(program_.inputs[i]);
     check_bounded(graph_);
     find_states();
+    ChangedBuffers changed;
+    for (const std::string_view name : states_) {
+      const InputSpec& spec = *stored_.at(name);
+      if (spec.kind == InputKind::kBuffer) changed.emplace(spec.fqn, first_value(spec));
+    }
+    return changed;
+  }
+
+  /// Imports the rest. Some method of the archive changes the buffers given.
+  ImportedMethod run(const ChangedBuffers& changed) {
+    add_states_of_others(changed);
+    check_states();
     for (const Node& node : program_.graph.nodes) import_node(node);
     bind_outputs();
     write_changed();
@@ -305,6 +323,25 @@ class Importer {
                         archive_.file()->path(), spec.target);
       states_.insert(stored->first);
     }
+  }
+
+  /// A buffer that another method changes is a state here, too, even if it is only read: a decoder
+  /// reads what an encoder has written. State plans tell by the same three things that two states
+  /// are one.
+  void add_states_of_others(const ChangedBuffers& changed) {
+    for (const auto& [name, spec] : stored_) {
+      const auto [begin, end] = changed.equal_range(std::string(spec->fqn));
+      if (begin == end || spec->kind != InputKind::kBuffer) continue;
+      const Constant own = first_value(*spec);
+      if (std::any_of(begin, end, [&](const auto& other) {
+            return own.dtype() == other.second.dtype() && own.shape() == other.second.shape() &&
+                   own.same_bytes(other.second);
+          }))
+        states_.insert(name);
+    }
+  }
+
+  void check_states() {
     if (states_.empty()) return;
     // A state of its own for each; one that shares its memory would have to change with the other.
     const auto& read = names_read();
@@ -332,12 +369,14 @@ class Importer {
 
   const Payload& payload_of(const InputSpec& spec) const { return table_of(spec).tensor(spec.fqn); }
 
+  Constant first_value(const InputSpec& spec) { return stored_weights_.constant(payload_of(spec)); }
+
   /// Weights become constants when they are first used, so dead ones cost nothing.
   void lift_if_stored(std::string_view name) {
     auto stored = stored_.find(name);
     if (stored == stored_.end() || env_.contains(name)) return;
     const InputSpec& spec = *stored->second;
-    Constant data = stored_weights_.constant(payload_of(spec));
+    Constant data = first_value(spec);
     const TensorType recorded = type_of(name, meta_of(name));
     if (TensorType{data.dtype(), data.shape()} != recorded)
       throw UserError("{}: the weight {} is {}, but the model records {}", archive_.file()->path(),
@@ -527,7 +566,7 @@ class Importer {
   TensorEnv env_;
   std::unordered_map<std::string_view, const InputSpec*> stored_;
   std::unordered_set<std::string_view> names_read_;
-  std::set<std::string_view> states_;  // names of buffers that the model changes
+  std::set<std::string_view> states_;  // names of buffers that this method or another changes
   /// Inputs and states, whose changes outlive a run.
   struct Changeable {
     std::string_view name;
@@ -543,12 +582,15 @@ class Importer {
 
 std::vector<ImportedMethod> import_archive(std::shared_ptr<const MappedFile> file) {
   const Pt2Archive archive(std::move(file));
-  std::vector<ImportedMethod> methods;
+  std::deque<Importer> importers;  // which stay where they are
+  ChangedBuffers changed;
   for (const std::string& model : archive.models()) {
     // torch.export.save calls its one model "model"; the runtime's habit is "forward".
     const bool lone = archive.models().size() == 1;
-    methods.push_back(Importer(archive, model, lone ? "forward" : model).run());
+    changed.merge(importers.emplace_back(archive, model, lone ? "forward" : model).find_changed());
   }
+  std::vector<ImportedMethod> methods;
+  for (Importer& importer : importers) methods.push_back(importer.run(changed));
   return methods;
 }
 

@@ -109,6 +109,7 @@ constexpr OpRule kRules[] = {
     {"aten.rsub.Scalar", rsub},
     {"aten.mul.Tensor", mul},
     {"aten.mul.Scalar", mul},
+    {"aten.multiply.Tensor", mul},
     {"aten.div.Tensor", arithmetic<Op::div>},
     {"aten.div.Scalar", arithmetic<Op::div>},
     {"aten.div.Tensor_mode", div_mode},

@@ -114,6 +114,8 @@ constexpr OpRule kRules[] = {
     {"aten.rad2deg.default", [](Call& call) { times_number(call, 180 / std::numbers::pi); }},
     {"aten.frac.default", of_one<ops::frac>},
     {"aten.erfc.default", of_one<ops::erfc>},
+    {"aten.erfinv.default", of_one<ops::erfinv>},
+    {"aten.special_erfinv.default", of_one<ops::erfinv>},
     {"aten.sinc.default", of_one<ops::sinc>},
     {"aten.logit.default", logit},
     {"aten.isfinite.default", of_one_as_given<ops::is_finite>},

@@ -48,6 +48,12 @@ void meshgrid(Call& call) {
   call.results(ops::meshgrid(call, call.tensors("tensors"), columns_first));
 }
 
+void broadcast_tensors(Call& call) {
+  const std::vector<Value*> tensors = call.tensors("tensors");
+  for (size_t i = 0; i < tensors.size(); ++i)
+    call.result(call.expand(tensors[i], call.recorded(i).shape));
+}
+
 void cartesian_prod(Call& call) {
   call.result(ops::cartesian_product(call, call.tensors("tensors")));
 }
@@ -160,6 +166,7 @@ constexpr OpRule kRules[] = {
     {"aten.stack.default", stack},
     {"aten.column_stack.default", column_stack},
     {"aten.dstack.default", dstack},
+    {"aten.broadcast_tensors.default", broadcast_tensors},
     {"aten.meshgrid.default", meshgrid},
     {"aten.meshgrid.indexing", meshgrid},
     {"aten.cartesian_prod.default", cartesian_prod},

@@ -109,6 +109,21 @@ void bilinear(Call& call) {
 
 void multi_dot(Call& call) { call.result(ops::product_of_all(call, call.tensors("tensors"))); }
 
+/// The op that transformers has for experts, where torch's own cannot be exported.
+void grouped_mm_fallback(Call& call) {
+  Value* x = call.tensor("input");
+  Value* matrices = call.tensor("weight");
+  call.result(ops::grouped_matmul(call, x, matrices, call.tensor("offs")));
+}
+
+void grouped_mm(Call& call) {
+  if (call.has("bias")) call.fail("bias is not supported; add it to the result");
+  Value* ends = call.optional_tensor("offs");
+  if (ends == nullptr) return matmul_of(call, "self", "mat2");
+  Value* x = call.tensor("self");
+  call.result(ops::grouped_matmul(call, x, call.tensor("mat2"), ends));
+}
+
 constexpr OpRule kRules[] = {
     {"aten.linear.default", linear},
     {"aten.mm.default", [](Call& call) { matmul_of(call, "self", "mat2"); }},
@@ -133,6 +148,8 @@ constexpr OpRule kRules[] = {
     {"aten._cdist_forward.default", cdist},
     {"aten.bilinear.default", bilinear},
     {"aten.linalg_multi_dot.default", multi_dot},
+    {"aten._grouped_mm.default", grouped_mm},
+    {"transformers.grouped_mm_fallback.default", grouped_mm_fallback},
 };
 
 }  // namespace

@@ -91,6 +91,14 @@ void count_nonzero(Call& call) {
   call.result(ops::count_nonzero(call, x, reduced(call, x)));
 }
 
+void histc(Call& call) {
+  const int64_t bins = call.integer("bins", 100);
+  const double min = call.number("min", 0), max = call.number("max", 0);
+  if (bins < 1) call.fail("has {} bins", bins);
+  if (!(min < max)) call.fail("takes its range from the data; give min and max");
+  call.result(ops::histogram(call, call.tensor("self"), bins, min, max));
+}
+
 template <Value* (*function)(const Builder&, Value*, int64_t)>
 void scan(Call& call) {
   Value* x = self_as_recorded(call);
@@ -118,6 +126,9 @@ constexpr OpRule kRules[] = {
     {"aten.all.default", logical_reduction<Op::reduce_all>},
     {"aten.all.dim", logical_reduction<Op::reduce_all>},
     {"aten.all.dims", logical_reduction<Op::reduce_all>},
+    {"aten._is_all_true.default", logical_reduction<Op::reduce_all>},
+    {"aten._is_any_true.default", logical_reduction<Op::reduce_any>},
+    {"aten.histc.default", histc},
     {"aten.var.default", variance<ops::Spread::variance>},
     {"aten.var.dim", variance<ops::Spread::variance>},
     {"aten.var.correction", variance<ops::Spread::variance>},
