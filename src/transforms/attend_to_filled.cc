@@ -62,14 +62,21 @@ Value* cache(Value* operand) {
   return fits ? cache : nullptr;
 }
 
-/// Whether in_rows can make of the value what the rows of one head need.
-bool has_rows(const Value* value, const Dim& keys) {
-  const Shape& shape = value->shape();
-  if (shape.empty() || shape.back().is_one() || element_count(shape) == keys) return true;
+bool has_rows(const Value* value, const Dim& keys);
+
+/// Whether the value can be computed anew from what its operands are for the rows of one head.
+bool is_computed_in_rows(const Value* value, const Dim& keys) {
   const Node* node = value->def();
   return node != nullptr && is_elementwise(node->op()) &&
          std::ranges::all_of(node->operands(),
                              [&](const Value* operand) { return has_rows(operand, keys); });
+}
+
+/// Whether in_rows can make of the value what the rows of one head need.
+bool has_rows(const Value* value, const Dim& keys) {
+  const Shape& shape = value->shape();
+  return shape.empty() || shape.back().is_one() || element_count(shape) == keys ||
+         is_computed_in_rows(value, keys);
 }
 
 std::optional<Attention> find(const Node& weighted, int64_t least_keys) {
@@ -179,7 +186,7 @@ class Heads {
       return build_.view(build_.expand(of_groups, {1, 1, groups, queries, 1}),
                          {1, 1, groups * queries, 1});
     }
-    if (element_count(shape) == keys)
+    if (!is_computed_in_rows(value, keys))
       return counted(build_.view(value, {1, 1, 1, keys}), 3, {0, 0, 0, 0}, {1, 1, 1, keys});
     std::vector<Value*> operands;
     for (Value* operand : value->def()->operands()) operands.push_back(in_rows(operand));

@@ -11,13 +11,13 @@
 #include <numeric>
 #include <random>
 
+#include "../fixture_runs.h"
 #include "../seeds.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "fixture.h"
 #include "frontend/pt2/import.h"
 #include "ir/builder.h"
-#include "fixture_runs.h"
 #include "ir/evaluate.h"
 #include "ir/text.h"
 #include "pte/writer.h"
