@@ -1,5 +1,6 @@
 // Language models as applications generate with them: a prompt, then token by token.
 #include "layline/generator.h"
+#include "../message_of.h"
 
 #include <gtest/gtest.h>
 
@@ -25,16 +26,6 @@ CompiledModel compile_llama() {
   Options options;
   options.constant_methods["get_max_context_len"] = {kPositions};
   return compile_model(model_of("llama"), options);
-}
-
-template <typename Action>
-std::string message_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 TEST(Generator, GivesTheTokensOfTorch) {

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <span>
 
+#include "../message_of.h"
 #include "base/error.h"
 #include "ir/tensor.h"
 #include "pte/io_names.h"
@@ -59,17 +60,6 @@ LoadedProgram load(const pte::Program& program) {
 std::vector<std::byte> as_bytes(std::string_view text) {
   const auto* const data = reinterpret_cast<const std::byte*>(text.data());
   return {data, data + text.size()};
-}
-
-/// The message of the error that `action` throws.
-template <typename Error, typename Action>
-std::string message_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 /// A row-major tensor whose memory the caller gives.

@@ -1,5 +1,6 @@
 // Programs as embedders run them: docs/embedding.md has the promises.
 #include "layline/session.h"
+#include "../message_of.h"
 
 #include <gtest/gtest.h>
 
@@ -55,16 +56,6 @@ struct Buffers {
   std::vector<std::vector<std::byte>> memory;
   std::vector<OutputBuffer> views;
 };
-
-template <typename Action>
-std::string message_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 TEST(Session, RunsIntoBuffersOfTheCaller) {
   Session session = load("mobile_block");

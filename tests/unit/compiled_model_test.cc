@@ -12,6 +12,7 @@
 #include <thread>
 #include <type_traits>
 
+#include "../message_of.h"
 #include "base/error.h"
 #include "layline/layline.h"
 
@@ -39,17 +40,6 @@ Bytes read(const std::string& path) {
 }
 
 Bytes copy(std::span<const std::byte> bytes) { return {bytes.begin(), bytes.end()}; }
-
-/// The message of the layline::Error that `action` throws.
-template <typename Action>
-std::string message_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 /// Keeps what comes, and on which thread.
 struct Pieces : Sink {
