@@ -11,6 +11,8 @@ round, so that what disturbs the machine disturbs them all. A figure is the medi
 median in a round, and a ratio is the median over the rounds of the ratios within a round. On one thread it
 is processor time, which hardly changes when others want the processor, and else wall time.
 
+The .pte programs' logits after a prompt must agree with those of export_llm's.
+
 Every .pte runs in ExecuTorch's Python runtime (worker.py), every .gguf in llama.cpp (llama_worker.cc). --make
 only makes the files, for which the machine need not be quiet. --plain names the models that ExecuTorch's
 plain lowering is measured for, too. The results go into bench-llm/results.json, and the tables of all of them
@@ -25,6 +27,8 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
+
+import numpy as np
 
 import tables
 from generated_section import write_section
@@ -44,6 +48,9 @@ COMPILATIONS = 5
 # Tokens that are decoded in a turn.
 DECODED = 16
 PROMPTS = (128, 512)
+# Of a logit, relative to the largest. Activations are quantised when a program runs, and random weights
+# carry on what is rounded differently.
+LARGEST_DIFFERENCE = 0.1
 # What llama-quantize does to a model whose embedding is its head, and to one whose head has 4 bits, too.
 HEADS = {"llama.cpp": (), "llama.cpp, 4-bit head": ("--token-embedding-type", "q4_0")}
 
@@ -155,7 +162,8 @@ class Program:
         # What it needs at most, and no turn has to wait for.
         self.milliseconds(1, near_end(length))
         self.milliseconds(max(count for count in PROMPTS if count < length), 0)
-        self.memory_bytes = self._ask("")["memory_bytes"]
+        told = self._ask("")
+        self.memory_bytes, self.logits = told["memory_bytes"], told.get("logits")
 
     def _answer(self):
         line = self.process.stdout.readline()
@@ -179,9 +187,20 @@ class Program:
         self.process.wait()
 
 
+def check(running):
+    """All .pte programs compute the same, but for how they round."""
+    expected = np.array(running["export_llm"].logits)
+    for name, program in running.items():
+        if program.logits:
+            difference = np.abs(np.array(program.logits) - expected).max() / np.abs(expected).max()
+            if not difference <= LARGEST_DIFFERENCE:
+                sys.exit(f"bench-llm: a logit of {name} is {difference:.0%} off export_llm's")
+
+
 def measure(shape, length, threads, programs, rounds, progress):
     """The entry of results.json for a model, a length of the cache and a number of threads."""
     running = {name: Program(program["file"], threads, length) for name, program in programs.items()}
+    check(running)
     times = {workload: {name: [] for name in running} for workload in workloads(length)}
     bandwidths = []
     for index in range(rounds):

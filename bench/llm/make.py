@@ -9,7 +9,7 @@ KIND is one of
                 dynamic, and a cache of LENGTH positions
     export_llm  ExecuTorch's own path for language models, quantised alike, with its kernels for
                 attention and cache
-    plain       ExecuTorch's lowering of the .pt2 beside FILE
+    plain       ExecuTorch's lowering of what pt2 saves
     gguf        llama.cpp's format, in 16 bits, before it is quantised; LENGTH has no meaning there
 
 All have the same weights. LAYERS is 0 for all layers.
@@ -84,7 +84,7 @@ def quantise(model):
     return unwrap_tensor_subclass(model)
 
 
-def make_pt2(shape, length, file):
+def exported(shape, length):
     from functools import partial
 
     from transformers.integrations.executorch import TorchExportableModuleForDecoderOnlyLM
@@ -93,13 +93,16 @@ def make_pt2(shape, length, file):
     model.forward = partial(model.forward, logits_to_keep=1)
     tokens = torch.export.Dim("seq_length_dim", max=length - 1)
     with torch.no_grad():
-        program = TorchExportableModuleForDecoderOnlyLM(model, 1, length).export(
+        return TorchExportableModuleForDecoderOnlyLM(model, 1, length).export(
             input_ids=torch.zeros(1, 4, dtype=torch.long),
             cache_position=torch.arange(4),
             dynamic_shapes={"input_ids": {1: tokens}, "cache_position": {0: tokens}},
-            strict=False,
+            strict=True,
         )
-    torch.export.save(program, file)
+
+
+def make_pt2(shape, length, file):
+    torch.export.save(exported(shape, length), file)
 
 
 def by_pairs(weight, shape):
@@ -185,13 +188,14 @@ def make_export_llm(shape, length, file):
 
 def make_plain(shape, length, file):
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-    from executorch.exir import to_edge_transform_and_lower
+    from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
 
-    program = torch.export.load(file.with_name(f"{shape.stem}-{length}.pt2"))
-    partitioners = [XnnpackPartitioner(per_op_mode=True), XnnpackPartitioner()]
-    lowered = to_edge_transform_and_lower(program, partitioner=partitioners).to_executorch()
+    program = exported(shape, length)
+    edge = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
+    # Without the option, a quantised embedding has no kernel.
+    config = ExecutorchBackendConfig(do_quant_fusion_and_const_prop=True)
     with file.open("wb") as out:
-        lowered.write_to_file(out)
+        edge.to_executorch(config).write_to_file(out)
 
 
 GGUF_NAMES = {

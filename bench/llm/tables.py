@@ -6,7 +6,8 @@ from shapes import SHAPES
 
 OURS, OURS_LLM = "layline", "layline, LLM kernels"
 EXECUTORCH = ("export_llm", "ExecuTorch, plain")
-PROGRAMS = (OURS, OURS_LLM, *EXECUTORCH, "llama.cpp", "llama.cpp, 4-bit head")
+LLAMA_CPP = ("llama.cpp", "llama.cpp, 4-bit head")
+PROGRAMS = (OURS, OURS_LLM, *EXECUTORCH, *LLAMA_CPP)
 # Bytes of a weight: 4 bits, and a scale of 16 bits for each 32 of them.
 WEIGHT = 4.5 / 8
 
@@ -87,7 +88,7 @@ def speed_table(results, is_decode):
                 continue
             speeds = [shown(speed(workload, rounds[p]) if p in rounds else None, ".1f") for p in PROGRAMS]
             ratios = [times(ratio(rounds, ours, theirs))
-                      for ours in (OURS, OURS_LLM) for theirs in (EXECUTORCH, PROGRAMS[-2:-1])]
+                      for ours in (OURS, OURS_LLM) for theirs in (EXECUTORCH, LLAMA_CPP)]
             shares = [shown(share_of_bandwidth(result, workload, ours), ".0%") for ours in (OURS, OURS_LLM)]
             place = workload.rpartition(" ")[2]
             model = f"{shape_of(result).title}, {result['length']}"
@@ -133,20 +134,19 @@ def size_table(results):
 def page(entries):
     order = [*SHAPES]
     results = sorted(entries.values(), key=lambda r: (order.index(r["model"]), r["layers"], r["length"]))
-    sections = [
-        f"{'; '.join(sorted({result['machine'] for result in results}))}."
-        f" Load average while measuring, one of it ours for each thread: at most"
-        f" {max(result['load'] for result in results):.1f}.\n"
-    ]
+    sections = [f"{'; '.join(sorted({result['machine'] for result in results}))}.\n"]
     by_threads = {}
     for result in results:
         by_threads.setdefault(result["threads"], []).append(result)
     for threads, chosen in sorted(by_threads.items()):
         counted = f"{threads} thread" + "s" * (threads > 1)
         bandwidth = statistics.median(b for result in chosen for b in result["bandwidths"])
+        load = max(result["load"] for result in chosen)
         sections += [
             f"### Decoding, tokens a second, {counted}\n",
-            speed_table(chosen, True) + f"\nMemory is read at {bandwidth / 1e9:.1f} GB/s.\n",
+            speed_table(chosen, True)
+            + f"\nMemory is read at {bandwidth / 1e9:.1f} GB/s. Load average while measuring, {threads} of it"
+            f" ours: at most {load:.1f}.\n",
             f"### Reading prompts, tokens a second, {counted}\n",
             speed_table(chosen, False),
         ]

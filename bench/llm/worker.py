@@ -8,7 +8,8 @@ has. Memory comes from its plain allocator, and the threads are those of its one
 Prints {} when the program is loaded. Then it reads lines of three numbers, a count of calls, a count of
 tokens and a position. For each it calls the program that often with that many tokens, the first at that
 position, and prints a JSON list with the wall time and the processor time of each call in milliseconds. An
-empty line asks for memory_bytes, what loading and running has added to the resident set until then.
+empty line asks for memory_bytes, what loading and running has added to the resident set until then, and for
+some of the last logits. Tokens depend on the position only, so that all programs read the same.
 """
 
 import json
@@ -47,9 +48,9 @@ class Model:
         inputs, times = self.inputs(count, position), []
         for _ in range(calls):
             wall, processor = time.perf_counter(), time.process_time()
-            (logits,) = self.module.forward(inputs, clone_outputs=False)
+            (self.logits,) = self.module.forward(inputs, clone_outputs=False)
             times.append([(time.perf_counter() - wall) * 1e3, (time.process_time() - processor) * 1e3])
-        if not logits.isfinite().all():
+        if not self.logits.isfinite().all():
             sys.exit(f"{self.program}: not all logits at position {position} are finite")
         return times
 
@@ -71,7 +72,8 @@ def main():
         if line.strip():
             answer(model.timed(*map(int, line.split())))
         else:
-            answer({"memory_bytes": resident_bytes() - before})
+            logits = model.logits.flatten()[:1024].tolist()
+            answer({"memory_bytes": resident_bytes() - before, "logits": logits})
 
 
 main()
