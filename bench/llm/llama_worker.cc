@@ -1,7 +1,8 @@
 // Runs a .gguf file in llama.cpp, as worker.py runs a .pte, by the same questions and answers:
-// llama_worker FILE THREADS. It calls llama.cpp as its llama-bench does, with the same defaults (a cache in
-// 16 bits, flash attention where it is supported). But it stays and keeps what it has read, so that a turn at
-// the end of a long cache needs no minutes before it. scripts/llama-cpp builds it.
+// llama_worker FILE THREADS. It calls llama.cpp as its llama-bench does, with the same defaults (a
+// cache in 16 bits, flash attention where it is supported). But it stays and keeps what it has
+// read, so that a turn at the end of a long cache needs no minutes before it. scripts/llama-cpp
+// builds it.
 
 #include <unistd.h>
 
@@ -51,7 +52,9 @@ long resident_bytes() {
 class Context {
  public:
   Context(llama_model* model, int threads, int tokens, int position, int calls)
-      : words_(llama_vocab_n_tokens(llama_model_get_vocab(model))), tokens_(tokens), position_(position) {
+      : words_(llama_vocab_n_tokens(llama_model_get_vocab(model))),
+        tokens_(tokens),
+        position_(position) {
     llama_context_params parameters = llama_context_default_params();
     parameters.n_ctx = static_cast<std::uint32_t>(position + tokens * calls);
     parameters.n_batch = 2048;
@@ -89,7 +92,8 @@ class Context {
       const double processor = processor_ms();
       const double wall = wall_ms();
       decode(tokens_);
-      out << (call == 0 ? "[[" : ", [") << wall_ms() - wall << ", " << processor_ms() - processor << ']';
+      out << (call == 0 ? "[[" : ", [") << wall_ms() - wall << ", " << processor_ms() - processor
+          << ']';
     }
     forget();
     return out.str() + "]";
@@ -124,8 +128,8 @@ int main(int argc, char** argv) {
     int tokens = 0;
     int position = 0;
     if (std::istringstream(line) >> calls >> tokens >> position) {
-      const auto found =
-          contexts.try_emplace({tokens, position}, model, std::atoi(argv[2]), tokens, position, calls);
+      const auto found = contexts.try_emplace({tokens, position}, model, std::atoi(argv[2]), tokens,
+                                              position, calls);
       std::cout << found.first->second.timed(calls) << std::endl;
     } else {
       std::cout << "{\"memory_bytes\": " << resident_bytes() - before << '}' << std::endl;

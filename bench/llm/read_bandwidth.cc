@@ -1,7 +1,7 @@
 // Prints how many bytes a second this machine reads from memory: read_bandwidth THREADS.
-// Each thread sums numbers of its own, far more than caches hold, in several streams, which one core needs
-// to be as fast as it can. The figure is the best of some passes. One thread is timed by its processor
-// time, as everything on one thread is in scripts/bench-llm.
+// Each thread sums numbers of its own, far more than caches hold, in several streams, which one
+// core needs to be as fast as it can. The figure is the best of some passes. One thread is timed by
+// its processor time, as everything on one thread is in scripts/bench-llm.
 
 #include <algorithm>
 #include <chrono>
@@ -70,7 +70,8 @@ int main(int argc, char** argv) {
   }
   constexpr std::size_t kWhole = kStreams * kBlock;
   const std::size_t numbers = kBytes / sizeof(std::uint64_t) / count / kWhole * kWhole;
-  const std::vector<std::vector<std::uint64_t>> parts(count, std::vector<std::uint64_t>(numbers, 1));
+  const std::vector<std::vector<std::uint64_t>> parts(count,
+                                                      std::vector<std::uint64_t>(numbers, 1));
   double best = seconds_to_read(parts);
   for (int pass = 1; pass < kPasses; ++pass) {
     best = std::min(best, seconds_to_read(parts));

@@ -16,14 +16,17 @@ def shape_of(result):
     return SHAPES[result["model"]].with_layers(result["layers"])
 
 
-def position_of(workload):
-    """Where a step decodes; None for a prompt."""
-    word, _, place = workload.partition(" at ")
-    return int(place) if word == "decode" else None
+def is_step(workload):
+    return workload.startswith("decode at ")
+
+
+def number_of(workload):
+    """The position of a step, or the tokens of a prompt."""
+    return int(workload.rpartition(" ")[2])
 
 
 def tokens_of(workload):
-    return 1 if position_of(workload) is not None else int(workload.rpartition(" ")[2])
+    return 1 if is_step(workload) else number_of(workload)
 
 
 def speed(workload, milliseconds):
@@ -48,10 +51,10 @@ def step_bytes(result, position):
 
 
 def share_of_bandwidth(result, workload, program):
-    position, rounds = position_of(workload), result["milliseconds"][workload]
-    if position is None or program not in rounds:
+    rounds = result["milliseconds"][workload]
+    if program not in rounds:
         return None
-    read = step_bytes(result, position)
+    read = step_bytes(result, number_of(workload))
     return statistics.median(
         read / (milliseconds / 1e3) / bandwidth
         for milliseconds, bandwidth in zip(rounds[program], result["bandwidths"], strict=True)
@@ -80,22 +83,27 @@ def summary(result):
     return "\n".join(lines)
 
 
-def speed_table(results, is_decode):
+def speed_table(results, of_steps):
+    """Of steps, or of prompts."""
+
+    def chosen(workload):
+        return is_step(workload) == of_steps
+
     rows = []
     for result in results:
-        for workload, rounds in result["milliseconds"].items():
-            if (position_of(workload) is not None) != is_decode:
-                continue
+        for workload in sorted(filter(chosen, result["milliseconds"]), key=number_of):
+            rounds = result["milliseconds"][workload]
             speeds = [shown(speed(workload, rounds[p]) if p in rounds else None, ".1f") for p in PROGRAMS]
             ratios = [times(ratio(rounds, ours, theirs))
                       for ours in (OURS, OURS_LLM) for theirs in (EXECUTORCH, LLAMA_CPP)]
-            shares = [shown(share_of_bandwidth(result, workload, ours), ".0%") for ours in (OURS, OURS_LLM)]
-            place = workload.rpartition(" ")[2]
             model = f"{shape_of(result).title}, {result['length']}"
-            rows.append([model, place, *speeds, *ratios, *(shares if is_decode else [])])
-    head = ["model, cache", "position" if is_decode else "tokens", *PROGRAMS,
+            row = [model, number_of(workload), *speeds, *ratios]
+            if of_steps:
+                row += [shown(share_of_bandwidth(result, workload, ours), ".0%") for ours in (OURS, OURS_LLM)]
+            rows.append(row)
+    head = ["model, cache", "position" if of_steps else "tokens", *PROGRAMS,
             "over ExecuTorch", "over llama.cpp", "LLM kernels over ExecuTorch", "over llama.cpp",
-            *(["of bandwidth", "LLM kernels"] if is_decode else [])]
+            *(["of bandwidth", "LLM kernels"] if of_steps else [])]
     return table(head, rows)
 
 
