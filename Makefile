@@ -10,7 +10,7 @@ MINUTES ?= 60
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := build
-.PHONY: clang build demo test test-tosa test-python test-report web wheel tosa-venv test-arm test-versions fuzz fuzz-graphs asan smoke same-programs coverage mutants certificates debug bench docs micro-bench zoo zoo-check format lint clean setup help
+.PHONY: clang build demo test test-tosa test-python test-report web wheel tosa-venv test-arm test-versions fuzz fuzz-graphs asan smoke same-programs coverage mutants certificates debug bench bench-llm docs micro-bench zoo zoo-check format lint clean setup help
 
 build: setup build/build.ninja ## compile layline: build/layline
 	cmake --build build -j $(JOBS)
@@ -85,6 +85,10 @@ bench: setup build/build.ninja ## layline, ExecuTorch, ONNX Runtime, OpenVINO, L
 	cmake --build build -j $(JOBS) --target layline
 	scripts/bench $(MODELS)
 	scripts/bench-peers $(if $(MODELS),--models $(MODELS))
+
+bench-llm: setup build/build.ninja ## language models beside ExecuTorch's own path and llama.cpp (LLM="--models NAME --lengths 2048"), into docs/benchmarks.md
+	cmake --build build -j $(JOBS) --target layline read_bandwidth
+	scripts/bench-llm $(LLM)
 
 docs: build ## rewrite docs/ops.md, docs/cli.md and the manual page from the compiler
 	build/op_table > docs/ops.md

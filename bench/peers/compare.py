@@ -35,6 +35,7 @@ import tables
 from executorch_release import executorch_release
 from expectations import CNNS, TRANSFORMERS
 from generated_section import write_section
+from machine import machine
 from progress import Progress
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -269,7 +270,7 @@ def measure(name, threads, arguments, scratch, progress):
         "int8": is_int8(name),
         "threads": threads,
         "load": round(os.getloadavg()[0], 1),
-        "machine": tables.machine(LAYLINE),
+        "machine": machine(LAYLINE),
         "runtimes": result,
     }
     return entry | {"ratios": tables.ratios(entry)}

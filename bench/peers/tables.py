@@ -1,9 +1,6 @@
 """The tables of scripts/bench-peers in docs/benchmarks.md, from the entries of zoo/peers.json."""
 
-import platform
 import statistics
-import subprocess
-from pathlib import Path
 
 RUNTIMES = {
     "layline": "layline",
@@ -15,23 +12,6 @@ RUNTIMES = {
 }
 PEERS = [runtime for runtime in RUNTIMES if runtime != "layline"]
 LEVEL = 0.95  # the least ratio that is level with a peer
-
-
-def machine(layline):
-    """What the figures depend on: processor, vector units, system, our version."""
-    fields = {}
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        key, _, value = line.partition(":")
-        fields.setdefault(key.strip(), value.strip())
-    flags = set(fields.get("flags", fields.get("Features", "")).split())
-    vectors = [f for f in ("asimd", "avx2", "avx512f", "avx512_vnni", "amx_tile") if f in flags]
-    processor = fields.get("model name", platform.machine())
-    version = subprocess.run([layline, "--version"], check=True, stdout=subprocess.PIPE, text=True)
-    cores = sum(line.startswith("processor") for line in Path("/proc/cpuinfo").read_text().splitlines())
-    return (
-        f"{processor} ({', '.join(vectors)}), {cores} cores, {platform.system()}"
-        f" {platform.release()}; {version.stdout.strip()}"
-    )
 
 
 def ran(result):

@@ -1,4 +1,4 @@
-"""Every package that the scripts of tests/models and bench/peers import is pinned in the requirements
+"""Every package that the scripts of tests/models, bench/llm and bench/peers import is pinned in the requirements
 that their environment is made from (scripts/torch-venv, scripts/peers-venv)."""
 
 import ast
@@ -10,11 +10,12 @@ SCRIPTS = ROOT / "scripts"
 # The environments, and the folders whose scripts they run.
 ENVIRONMENTS = {
     "tests/models": ["requirements-torch.txt", "requirements-torch-nodeps.txt"],
+    "bench/llm": ["requirements-torch.txt"],
     "bench/peers": ["requirements-peers.txt"],
 }
-# Modules of packages that have other names, and what scripts/tosa-venv installs.
+# Modules of packages that have other names, and what scripts/tosa-venv and scripts/llama-cpp install.
 NAMES = {"_tools": "mnn"}
-OF_ARM = {"tosa", "tosa_serializer"}
+OTHERS = {"tosa", "tosa_serializer", "gguf"}
 
 
 def lines_of(file):
@@ -42,7 +43,7 @@ def main():
     for folder, requirements in ENVIRONMENTS.items():
         files = sorted((ROOT / folder).rglob("*.py"))
         own = {file.stem for file in [*files, *SCRIPTS.glob("*.py")]}
-        known = own | OF_ARM | set(sys.stdlib_module_names)
+        known = own | OTHERS | set(sys.stdlib_module_names)
         packages = pinned(requirements)
         for file in files:
             for module in imported(file):
