@@ -40,7 +40,8 @@ Node* sole(Value* value, Op op) {
 Value* regrouped(Value* value) {
   while (const Node* view = sole(value, Op::relayout)) {
     const Relayout& moved = view->attrs<RelayoutAttrs>().relayout;
-    if (!moved.is_view() || moved.source().empty() || moved.source().back() != moved.target().back())
+    if (!moved.is_view() || moved.source().empty() ||
+        moved.source().back() != moved.target().back())
       break;
     value = view->operand(0);
   }
@@ -56,7 +57,8 @@ Value* cache(Value* operand) {
   const Shape& shape = cache->shape();
   const bool fits = root->def() && root->def()->is(Op::scatter) && shape.size() == 4 &&
                     is_static(shape) && shape[0].is_one() && cache->dtype() == DType::f32 &&
-                    operand->shape().end()[-1] == shape[3] && operand->shape().end()[-2] == shape[2];
+                    operand->shape().end()[-1] == shape[3] &&
+                    operand->shape().end()[-2] == shape[2];
   return fits ? cache : nullptr;
 }
 
@@ -83,10 +85,13 @@ std::optional<Attention> find(const Node& weighted, int64_t least_keys) {
   if (softmax == nullptr) return std::nullopt;
   const Node* masked = sole(softmax->operand(0), Op::add);
   if (masked == nullptr || !masked->attrs<BinaryAttrs>().bounds.unbounded()) return std::nullopt;
+  // [1, heads..., queries, keys]: heads that share their keys may have an axis of their own.
   const Shape& scores = masked->result()->shape();
-  if (scores.size() != 4 || softmax->attrs<AxisAttrs>().axis != 3) return std::nullopt;
+  if (scores.size() < 4 || softmax->attrs<AxisAttrs>().axis != masked->result()->type().rank() - 1)
+    return std::nullopt;
+  const Dim keys = scores.end()[-1];
   const auto mask = causal_mask(found.added = masked->operand(1));
-  if (!mask || found.added->shape().end()[-1] != scores[3] || !has_rows(found.added, scores[3]))
+  if (!mask || found.added->shape().end()[-1] != keys || !has_rows(found.added, keys))
     return std::nullopt;
   found.mask = *mask;
   if (found.guard && !is_guard(found.guard, mask->condition)) return std::nullopt;
@@ -103,19 +108,19 @@ std::optional<Attention> find(const Node& weighted, int64_t least_keys) {
   found.k = cache(product->operand(1));
   found.v = cache(weighted.operand(1));
   if (!found.k || !found.v || found.k->shape()[1] != found.v->shape()[1] ||
-      found.k->shape()[2] != found.v->shape()[2] || found.k->shape()[2] != scores[3] ||
+      found.k->shape()[2] != found.v->shape()[2] || found.k->shape()[2] != keys ||
       found.k->shape()[2].value() < least_keys)
     return std::nullopt;
   found.q = product->operand(0);
   const Dim rows = found.q->shape().end()[-2];
   found.queries = found.added->shape().end()[-2];
   const auto groups = divide(rows, found.queries);
-  if (!groups || element_count(found.q->shape()) !=
-                     found.k->shape()[1] * rows * found.k->shape()[3])
+  if (!groups ||
+      element_count(found.q->shape()) != found.k->shape()[1] * rows * found.k->shape()[3])
     return std::nullopt;
   found.groups = found.queries.is_one() ? Dim(1) : *groups;
   // Queries of a head lie one after the other, whether or not heads were regrouped.
-  if (scores[0] != Dim(1) || (!found.queries.is_one() && scores[2] != found.queries))
+  if (scores[0] != Dim(1) || (!found.queries.is_one() && scores.end()[-2] != found.queries))
     return std::nullopt;
   return found;
 }
@@ -223,7 +228,8 @@ bool attend_to_filled(Graph& graph, PassContext& context) {
     if (size.is_static())
       size = Dim::symbol(graph.symbol_table().add({"keys", std::min(step, keys), keys, {}}));
     const Filled filled{count_of(build, found->mask.places, step, keys), size};
-    replace(graph, node, build.view(Heads(build, *found, filled).result(), node->result()->shape()));
+    replace(graph, node,
+            build.view(Heads(build, *found, filled).result(), node->result()->shape()));
     changed = true;
   }
   return changed;
