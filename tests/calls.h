@@ -19,7 +19,8 @@
 // A size s0 is dynamic, from 2 to 8, and here 4; s1 is from 2 to 8, and here 3. Sizes, strides and
 // arguments may be s0+1, s0-1, 2*s0 and s0//2; sym:3 and sym:[3] are numbers written as sizes. The
 // model says what s0 was when it was exported, and does not say it of s1. A result _ is None. A
-// message that ends in $ is the end of what is said.
+// result u0 is a number that the model reads from a tensor; it may be an argument then. A message
+// that ends in $ is the end of what is said.
 #pragma once
 
 #include <fmt/format.h>
@@ -307,13 +308,18 @@ class ModelWriter {
         result.refused = scanner.rest();
         break;
       }
+      if (scanner.accept("u0")) {
+        outputs.push_back(number_read());
+        break;
+      }
       results.emplace_back();
       if (!scanner.accept("_")) results.back() = tensor_of(scanner);
       if (is_list) scanner.accept(")");
       scanner.skip_space();
       scanner.accept("| ");
     }
-    if (results.empty()) results.push_back(TensorText{"", "", DType::f32, {{"", 1}}, {}, {}});
+    if (results.empty() && outputs.empty())
+      results.push_back(TensorText{"", "", DType::f32, {{"", 1}}, {}, {}});
     for (const auto& tensor : results)
       outputs.push_back(tensor ? define_result(*tensor, result) : R"({"as_none":true})");
     if (is_list) outputs = {list_of(outputs)};
@@ -431,6 +437,12 @@ class ModelWriter {
     return fmt::format(R"({{"as_name":"{}"}})", name);
   }
 
+  std::string number_read() {
+    const Size number{"Symbol('u0', integer=True)", 0};
+    symbols_.push_back(fmt::format(R"("u0":{})", number.json()));
+    return R"({"as_sym_int":{"as_name":"u0"}})";
+  }
+
   std::string list(Scanner& scanner, bool symbolic) {
     std::vector<std::string> items, sizes;
     bool integers = true;
@@ -492,6 +504,7 @@ class ModelWriter {
     if (scanner.peek() == '%' || scanner.has_before('[', " ") || scanner.has_before('(', " "))
       return reference(tensor_name(scanner, result));
     const std::string word = scanner.until(" ");
+    if (word == "u0") return R"({"as_sym_int":{"as_name":"u0"}})";
     if (word == "none") return R"({"as_none":true})";
     if (word == "true" || word == "false") return fmt::format(R"({{"as_bool":{}}})", word);
     if (word == "inf") return R"({"as_float":"Infinity"})";

@@ -10,8 +10,10 @@
 namespace layline {
 
 /// One tensor per input, the same on every machine for the same seed: floats bell-shaped around 0
-/// with variance 1, integers 0 to 3 (valid indices nearly everywhere), bools even. A dynamic input
-/// gets its largest shape. An input that is not a tensor gets an empty one, as `run` ignores it.
+/// with variance 1, bools even, integers of 8 and 16 bits 0 to 3. Integers of 32 and 64 bits may be
+/// indices, or the place in a cache at which a text begins: they are 0, which every axis has, and
+/// after which there is room for a text of any length. A dynamic input gets its largest shape. An
+/// input that is not a tensor gets an empty one, as `run` ignores it.
 /// UserError if an input is too large to make up.
 std::vector<HostTensor> random_inputs(const std::vector<IoInfo>& inputs, uint64_t seed);
 

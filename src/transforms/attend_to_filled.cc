@@ -92,10 +92,13 @@ std::optional<Attention> find(const Node& weighted, int64_t least_keys) {
   if (softmax == nullptr) return std::nullopt;
   const Node* masked = sole(softmax->operand(0), Op::add);
   if (masked == nullptr || !masked->attrs<BinaryAttrs>().bounds.unbounded()) return std::nullopt;
+  // [1, heads..., queries, keys]: heads that share their keys may have an axis of their own.
   const Shape& scores = masked->result()->shape();
-  if (scores.size() != 4 || softmax->attrs<AxisAttrs>().axis != 3) return std::nullopt;
+  if (scores.size() < 4 || softmax->attrs<AxisAttrs>().axis != masked->result()->type().rank() - 1)
+    return std::nullopt;
+  const Dim keys = scores.end()[-1];
   const auto mask = causal_mask(found.added = masked->operand(1));
-  if (!mask || found.added->shape().end()[-1] != scores[3] || !has_rows(found.added, scores[3]))
+  if (!mask || found.added->shape().end()[-1] != keys || !has_rows(found.added, keys))
     return std::nullopt;
   found.mask = *mask;
   if (found.guard && !is_guard(found.guard, mask->condition)) return std::nullopt;
@@ -112,7 +115,7 @@ std::optional<Attention> find(const Node& weighted, int64_t least_keys) {
   found.k = cache(product->operand(1));
   found.v = cache(weighted.operand(1));
   if (!found.k || !found.v || found.k->shape()[1] != found.v->shape()[1] ||
-      found.k->shape()[2] != found.v->shape()[2] || found.k->shape()[2] != scores[3] ||
+      found.k->shape()[2] != found.v->shape()[2] || found.k->shape()[2] != keys ||
       found.k->shape()[2].value() < least_keys)
     return std::nullopt;
   found.q = product->operand(0);
@@ -124,7 +127,7 @@ std::optional<Attention> find(const Node& weighted, int64_t least_keys) {
     return std::nullopt;
   found.groups = found.queries.is_one() ? Dim(1) : *groups;
   // Queries of a head lie one after the other, whether or not heads were regrouped.
-  if (scores[0] != Dim(1) || (!found.queries.is_one() && scores[2] != found.queries))
+  if (scores[0] != Dim(1) || (!found.queries.is_one() && scores.end()[-2] != found.queries))
     return std::nullopt;
   return found;
 }

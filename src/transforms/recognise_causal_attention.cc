@@ -32,11 +32,15 @@ std::optional<Found> find(const Node& weighted) {
     return std::nullopt;
   const Node* masked = only_def(softmax->operand(0), Op::add);
   if (masked == nullptr || !masked->attrs<BinaryAttrs>().bounds.unbounded()) return std::nullopt;
+  // [batch, heads..., queries, keys]: heads that share their keys may have an axis of their own.
   const Shape& scores = masked->result()->shape();
-  if (scores.size() != 4 || softmax->attrs<AxisAttrs>().axis != 3) return std::nullopt;
+  if (scores.size() < 4 || softmax->attrs<AxisAttrs>().axis != masked->result()->type().rank() - 1)
+    return std::nullopt;
+  const Dim queries = scores.end()[-2], keys = scores.end()[-1];
+  const Dim heads = element_count(Shape(scores.begin() + 1, scores.end() - 2));
   const auto mask = causal_mask(masked->operand(1));
   Value* start = mask && !mask->hides_more ? first_place(mask->places) : nullptr;
-  if (start == nullptr || mask->condition->shape().end()[-2] != scores[2] ||
+  if (start == nullptr || mask->condition->shape().end()[-2] != queries ||
       (guarded && !is_guard(guarded->operand(1), mask->condition)))
     return std::nullopt;
   const Node* product = without_views(masked->operand(0))->def();
@@ -47,13 +51,13 @@ std::optional<Found> find(const Node& weighted) {
   Value* v = without_views(weighted.operand(1));
   // The kernel has one number of features, and caches [batch, heads, keys, features].
   if (k->shape().size() != 4 || k->type() != v->type() || k->dtype() != DType::f32 ||
-      k->shape()[0] != scores[0] || k->shape()[2] != scores[3] ||
+      k->shape()[0] != scores[0] || k->shape()[2] != keys ||
       product->operand(1)->shape().end()[-1] != k->shape()[3] ||
       weighted.operand(1)->shape().end()[-1] != k->shape()[3] ||
       product->operand(1)->shape().end()[-2] != k->shape()[2] ||
       weighted.operand(1)->shape().end()[-2] != k->shape()[2])
     return std::nullopt;
-  return Found{q, k, v, start, {scores[0], scores[1], scores[2], k->shape()[3]}};
+  return Found{q, k, v, start, {scores[0], heads, queries, k->shape()[3]}};
 }
 
 }  // namespace

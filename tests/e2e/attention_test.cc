@@ -2,6 +2,8 @@
 // `layline compile`. That the results are right, fixtures_test.cc checks for the same models.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "compiler/compile.h"
 #include "fixture.h"
 
@@ -67,6 +69,17 @@ TEST_P(BothExports, DeitIsOneDelegate) {
   EXPECT_EQ(report.delegates, 1);
   EXPECT_EQ(portable_ops(report), 0);
   EXPECT_TRUE(report.kernels.empty());
+}
+
+/// Two of the three layers have no mask of their own. Each reads the keys and the values of its two
+/// heads, and both read one mask.
+TEST(AttentionOnACache, ReadsWhatIsFilledOfIt) {
+  EXPECT_EQ(count("custom_ops", "counted_slice"), 2 * 2 * 2 + 1);
+  EXPECT_EQ(count("custom_ops", "counted_slice", {"attend_to_filled"}), 0);
+  CompileOptions options;
+  options.for_target.kernels = "llm";
+  const std::vector<std::string> kernels = compiled("custom_ops", options).report.kernels;
+  EXPECT_EQ(std::ranges::count(kernels, "llama::custom_sdpa.out"), 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BothExports, testing::Values("", ".decomposed"),

@@ -520,6 +520,15 @@ TEST_F(CliTest, BenchComparesPrograms) {
   EXPECT_GT(double(second["speedup"]), 0);
 }
 
+/// The places of a text must lie in the cache, also those of the longest text.
+TEST_F(CliTest, BenchTimesADecoder) {
+  for (const char* fixture : {"decoder", "custom_ops"}) {
+    const std::string model = model_of(fixture);
+    expect_success("bench --threads 1 --iterations 2 " + model, {"median ms"});
+    expect_success("bench --per-op --threads 1 --iterations 2 " + model, {"index_put_"});
+  }
+}
+
 TEST_F(CliTest, BenchTellsWhereTheTimeGoes) {
   const std::string model = model_of("residual_net");
   expect_success("bench --per-op --threads 1 " + model, {"Convolution (NHWC, F32)", "share"});

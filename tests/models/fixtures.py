@@ -16,6 +16,7 @@ import activations
 import attention
 import bad_models
 import catalogue
+import custom_ops
 import decoders
 import dynamic
 import encoder_decoders

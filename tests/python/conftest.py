@@ -19,3 +19,15 @@ def arrays(data):
             return [archive[name] for name in sorted(names, key=lambda n: int(n.rpartition("_")[2]))]
 
     return load
+
+
+@pytest.fixture(scope="session")
+def transformers():
+    """The library of that name."""
+    torch = pytest.importorskip("torch")
+    # torchvision has no build for CPU-only torch, and transformers imports it where it is installed.
+    library = torch.library.Library("torchvision", "FRAGMENT")
+    for name in ("nms", "qnms"):
+        if not hasattr(torch.ops.torchvision, name):
+            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    yield pytest.importorskip("transformers")

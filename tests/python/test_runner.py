@@ -16,13 +16,6 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("executorch.extension.llm.runner")
 tokenizers = pytest.importorskip("tokenizers")
 
-# torchvision has no build for CPU-only torch, and transformers imports it where it is installed.
-_LIBRARY = torch.library.Library("torchvision", "FRAGMENT")
-for _name in ("nms", "qnms"):
-    if not hasattr(torch.ops.torchvision, _name):
-        _LIBRARY.define(f"{_name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-transformers = pytest.importorskip("transformers")
-
 POSITIONS = 48
 LETTERS = string.ascii_letters + string.digits
 END = len(LETTERS)
@@ -30,7 +23,7 @@ PROMPT = "Layline"
 
 
 @pytest.fixture(scope="module")
-def model():
+def model(transformers):
     torch.manual_seed(3)
     config = transformers.LlamaConfig(
         vocab_size=END + 1,
@@ -129,7 +122,7 @@ def test_the_runner_ends_with_the_cache(program, tokenizer):
     assert len(text) == POSITIONS - len(PROMPT)
 
 
-def test_the_example(tmp_path, monkeypatch, capsys):
+def test_the_example(transformers, tmp_path, monkeypatch, capsys):
     """examples/llm with a model that is hardly trained: both runners say the same with it."""
     pytest.importorskip("torchao")
     example = Path(__file__).parents[2] / "examples" / "llm"

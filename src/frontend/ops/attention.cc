@@ -51,6 +51,14 @@ Mask given(const Builder& build, Value* mask, DType dtype) {
   return {addend, build.convert(build.add(Op::reduce_any, {visible}, keys), dtype)};
 }
 
+Mask up_to(const Builder& build, Value* places, DType dtype, const Dim& keys) {
+  Value* numbers = arange(build, {DType::i64, {keys}}, 0, 1);
+  Value* rows = build.view(places, {element_count(places->shape()), 1});
+  Value* seen = build.add(Op::less_equal, {numbers, rows});
+  Value* least = build.scalar(dtype, lowest(dtype));
+  return {build.add(Op::where, {seen, build.scalar(dtype, 0), least}), nullptr};
+}
+
 /// [..., heads, rows, width] as [..., groups, heads / groups, rows, width]; a mask with one head,
 /// or without that axis, stays broadcast.
 Value* grouped(const Builder& build, Value* x, const Dim& groups) {
@@ -88,6 +96,8 @@ Value* attention(const Builder& build, Value* query, Value* key, Value* value,
   Mask mask;
   if (how.causal)
     mask = causal(build, dtype, *(query->shape().end() - 2), *(key->shape().end() - 2));
+  else if (how.places != nullptr)
+    mask = up_to(build, how.places, dtype, *(key->shape().end() - 2));
   else if (how.mask != nullptr)
     mask = given(build, how.mask, dtype);
 

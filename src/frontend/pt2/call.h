@@ -76,12 +76,15 @@ class Call : public Builder {
   // Results, in the order of the node's outputs.
   void result(Value* value) { results_.push_back(value); }
   void results(const std::vector<Value*>& values);
+  /// The new value of an argument that the op writes to, in the order of OpRule::writes.
+  void write(Value* value) { written_.push_back(value); }
   size_t output_count() const;
   /// The type that the model records for an output.
   TensorType recorded(size_t output = 0) const;
 
   const Node& node() const { return node_; }
   const std::vector<Value*>& results() const { return results_; }
+  const std::vector<Value*>& written() const { return written_; }
 
   /// Name of the tensor given as `argument`.
   std::string_view tensor_name(std::string_view argument) const;
@@ -110,7 +113,7 @@ class Call : public Builder {
   const Node& node_;
   TensorEnv& env_;
   Symbols& symbols_;
-  std::vector<Value*> results_;
+  std::vector<Value*> results_, written_;
 };
 
 }  // namespace layline::pt2

@@ -306,6 +306,12 @@ class Importer {
       bool in_place = false;
       const OpRule* rule = rule_for(node, in_place);
       if (rule == nullptr || node.inputs.empty()) continue;
+      for (const NamedArgument& input : node.inputs) {
+        const auto* written = input.arg.as<TensorArg>();
+        const bool writes =
+            written && std::ranges::find(rule->writes, input.name) != rule->writes.end();
+        if (writes && aliases.contains(written->name)) states_.insert(aliases.at(written->name));
+      }
       const auto* self = node.inputs.front().arg.as<TensorArg>();
       const auto alias = self ? aliases.find(self->name) : aliases.end();
       if (alias == aliases.end()) continue;
@@ -445,6 +451,8 @@ class Importer {
       call.fail("has {} outputs, expected {}", names.size(), call.results().size());
     for (size_t i = 0; i < call.results().size(); ++i)
       if (!names[i].empty()) bind_result(call, *rule, i, names[i], in_place);
+    for (size_t i = 0; i < rule->writes.size(); ++i)
+      env_.write(call.tensor_name(rule->writes[i]), call.written()[i], call);
   }
 
   void read_integer(const Call& call, const SymIntArg& number) {

@@ -7,11 +7,11 @@ namespace layline::pt2 {
 std::vector<OpRule> all_rules() {
   std::vector<OpRule> rules;
   for (auto table :
-       {activation_rules, arithmetic_rules, attention_rules, conv_rules,   creation_rules,
-        diagonal_rules,   einsum_rules,     function_rules,  grid_rules,   index_rules,
-        join_rules,       norm_rules,       pad_rules,       pool_rules,   product_rules,
-        quantise_rules,   recurrent_rules,  reduction_rules, resize_rules, scatter_rules,
-        sort_rules,       unfold_rules,     view_rules})
+       {activation_rules, arithmetic_rules, attention_rules, cache_rules,     conv_rules,
+        creation_rules,   diagonal_rules,   einsum_rules,    function_rules,  grid_rules,
+        index_rules,      join_rules,       norm_rules,      pad_rules,       pool_rules,
+        product_rules,    quantise_rules,   recurrent_rules, reduction_rules, resize_rules,
+        scatter_rules,    sort_rules,       unfold_rules,    view_rules})
     rules.insert(rules.end(), table().begin(), table().end());
   return rules;
 }

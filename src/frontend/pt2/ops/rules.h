@@ -24,6 +24,8 @@ struct OpRule {
   std::string_view target;  // without "torch.ops."
   void (*import)(Call& call);
   Memory memory = Memory::own;
+  /// The arguments that the op writes to, beside what the `_` of its name says.
+  std::span<const std::string_view> writes = {};
 };
 
 const OpRule* find_rule(std::string_view target);
@@ -33,6 +35,7 @@ std::vector<OpRule> all_rules();
 std::span<const OpRule> activation_rules();
 std::span<const OpRule> arithmetic_rules();
 std::span<const OpRule> attention_rules();
+std::span<const OpRule> cache_rules();
 std::span<const OpRule> conv_rules();
 std::span<const OpRule> creation_rules();
 std::span<const OpRule> diagonal_rules();
