@@ -66,13 +66,15 @@ void fill_random(HostTensor& tensor, Random& random) {
       return fill<uint16_t>(tensor.bytes, small);
     case DType::i32:
     case DType::i64:
-      return;  // 0, as the bytes are
+      return;  // may_be_index: 0, as the bytes are
     case DType::boolean:
       return fill<uint8_t>(tensor.bytes, [&] { return random.next() & 1; });
   }
 }
 
 }  // namespace
+
+bool may_be_index(DType dtype) { return dtype == DType::i32 || dtype == DType::i64; }
 
 std::vector<HostTensor> random_inputs(const std::vector<IoInfo>& inputs, uint64_t seed) {
   std::vector<HostTensor> tensors(inputs.size());

@@ -526,6 +526,7 @@ TEST_F(CliTest, BenchTimesADecoder) {
     const std::string model = model_of(fixture);
     expect_success("bench --threads 1 --iterations 2 " + model, {"median ms"});
     expect_success("bench --per-op --threads 1 --iterations 2 " + model, {"index_put_"});
+    expect_success("run " + model, {"all 0"});
   }
 }
 

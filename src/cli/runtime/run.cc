@@ -92,7 +92,9 @@ std::vector<HostTensor> gather_inputs(const LoadedProgram& program, const RunArg
   std::vector<HostTensor> tensors = random_inputs(missing, kSeed);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (given[i]) tensors[i] = std::move(given[i]->tensor);
-    std::string origin = given[i] ? given[i]->file : fmt::format("random, seed {}", kSeed);
+    std::string origin = given[i]                        ? given[i]->file
+                         : may_be_index(inputs[i].dtype) ? "all 0"
+                                                         : fmt::format("random, seed {}", kSeed);
     if (inputs[i].kind != IoKind::tensor) origin = "fixed";
     log += fmt::format("input {}: {} ({})\n", inputs[i].name, describe(inputs[i]), origin);
   }
@@ -213,7 +215,8 @@ void add_run_command(CLI::App& app) {
   command
       ->add_option("--input", arguments->inputs,
                    "An input, by its name in the model, in its logical shape; repeatable.\n"
-                   "What is not given is random, the same every time")
+                   "What is not given is random, the same every time; integers that may be\n"
+                   "indices are 0")
       ->option_text("NAME=FILE.npy ...")
       ->allow_extra_args(false);
   command
