@@ -97,6 +97,8 @@ struct Options {
   /// Add the constant methods that ExecuTorch's runner of language models asks for, as far as
   /// `constant_methods` does not have them. Those that contradict the model are an error.
   bool llm = false;
+  std::string kernels =
+      {};  ///< a library of kernels that not every runtime has: "llm"; empty for none
 };
 
 /// A program, and what there is to tell about how it came to be. A function whose answer was not

@@ -29,6 +29,7 @@ def compile(
     strip: bool,
     constant_methods: dict[str, list[bool | int | float]],
     llm: bool,
+    kernels: str,
     name: str,
 ) -> CompiledModel: ...
 

@@ -44,6 +44,7 @@ def compile(
     strip: bool = False,
     constant_methods: Mapping[str, Constant | Sequence[Constant]] | None = None,
     llm: bool = False,
+    kernels: str | None = None,
 ) -> Program:
     """Compiles a model.
 
@@ -66,6 +67,7 @@ def compile(
             name: _constants(name, value) for name, value in (constant_methods or {}).items()
         },
         llm=llm,
+        kernels=kernels or "",
         name="",
     )
     torch = sys.modules.get("torch")

@@ -27,6 +27,7 @@ CompileOptions compile_options(const Options& options) {
   result.target = options.target;
   result.for_target.accelerator = options.accelerator;
   result.for_target.profile = options.profile;
+  result.for_target.kernels = options.kernels;
   result.for_target.strip = options.strip;
   result.for_target.constant_methods = options.constant_methods;
   result.llm = options.llm;

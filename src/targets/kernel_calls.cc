@@ -607,12 +607,12 @@ void argsort(MethodBuilder& method, const Node& node) {
   const Value* x = node.operand(0);
   const int64_t axis = node.attrs<AxisAttrs>().axis;
   const pte::ValueId values = method.temporary(x->type()), places = method.tensor(node.result());
-  method.method().instructions.push_back(pte::KernelCall{
-      "aten::topk",
-      "values",
-      {method.tensor(x), method.integer(x->shape()[static_cast<size_t>(axis)].value()),
-       method.integer(axis), method.boolean(true), method.boolean(true), values, places,
-       method.tensors({values, places})}});
+  method.method().instructions.push_back(
+      pte::KernelCall{"aten::topk",
+                      "values",
+                      {method.tensor(x), method.size(Sum(x->shape()[static_cast<size_t>(axis)])),
+                       method.integer(axis), method.boolean(true), method.boolean(true), values,
+                       places, method.tensors({values, places})}});
 }
 
 void cumsum(MethodBuilder& method, const Node& node) {

@@ -204,6 +204,7 @@ TEST_F(Embedding, WhatTheCallerCanPutRightIsAnError) {
   EXPECT_THROW(compile_model(fixture("bad/nonzero")), Error);
   EXPECT_THROW(compile_model(fixture("conv2d"), {.target = "none"}), Error);
   EXPECT_THROW(compile_model(fixture("conv2d"), {.profile = "none"}), Error);
+  EXPECT_THROW(compile_model(fixture("conv2d"), {.kernels = "none"}), Error);
   EXPECT_THROW(compile_model(fixture("conv2d"), {.disable = {"none"}}), Error);
   EXPECT_THROW(compile_model(fixture("conv2d"), {.input_order = {{"none", "nhwc"}}}), Error);
   // Those who know nothing of layline's own types catch it, too.

@@ -5,10 +5,15 @@
 namespace layline::ops {
 namespace {
 
-int64_t length_of(const Builder& build, const Value* x, int64_t axis) {
-  if (x->shape().empty()) return 1;
-  const Dim& length = x->shape()[static_cast<size_t>(axis)];
-  if (!length.is_static()) build.fail("sorts an axis of dynamic length, which is not supported");
+Dim length_of(const Value* x, int64_t axis) {
+  return x->shape().empty() ? Dim(1) : x->shape()[static_cast<size_t>(axis)];
+}
+
+/// The length, for ops that count elements from its ends.
+int64_t fixed_length(const Builder& build, const Value* x, int64_t axis) {
+  const Dim length = length_of(x, axis);
+  if (!length.is_static())
+    build.fail("takes a part of an axis of dynamic length in order, which is not supported");
   return length.value();
 }
 
@@ -21,7 +26,7 @@ Value* places(const Builder& build, Value* x, SortOrder order) {
 }
 
 /// `count` elements from place `start` of the order, as a tensor with an axis at least.
-Sorted part(const Builder& build, Value* x, SortOrder order, int64_t start, int64_t count) {
+Sorted part(const Builder& build, Value* x, SortOrder order, int64_t start, const Dim& count) {
   Value* at = build.slice(places(build, x, order), order.axis, start, count);
   return {build.add(Op::gather_elements, {x, at}, AxisAttrs{order.axis}), at};
 }
@@ -43,28 +48,28 @@ Sorted one_element(const Builder& build, Value* x, int64_t axis, int64_t place, 
 }  // namespace
 
 Sorted sorted(const Builder& build, Value* x, SortOrder order) {
-  return topk(build, x, order, length_of(build, x, order.axis));
+  const Dim all = length_of(x, order.axis);
+  return shaped(build, part(build, with_some_axis(build, x), order, 0, all), x);
 }
 
 Value* argsort(const Builder& build, Value* x, SortOrder order) {
-  length_of(build, x, order.axis);
   return build.view(places(build, with_some_axis(build, x), order), x->shape());
 }
 
 Sorted topk(const Builder& build, Value* x, SortOrder order, int64_t k) {
-  const int64_t length = length_of(build, x, order.axis);
+  const int64_t length = fixed_length(build, x, order.axis);
   if (k < 0 || k > length) build.fail("takes {} of {} elements", k, length);
   return shaped(build, part(build, with_some_axis(build, x), order, 0, k), x);
 }
 
 Sorted kth_value(const Builder& build, Value* x, int64_t axis, int64_t k, bool keep) {
-  const int64_t length = length_of(build, x, axis);
+  const int64_t length = fixed_length(build, x, axis);
   if (k < 1 || k > length) build.fail("takes element {} of {}", k, length);
   return one_element(build, x, axis, k - 1, keep);
 }
 
 Sorted median(const Builder& build, Value* x, int64_t axis, bool keep) {
-  const int64_t length = length_of(build, x, axis);
+  const int64_t length = fixed_length(build, x, axis);
   if (length == 0) build.fail("takes no empty axis");
   return one_element(build, x, axis, (length - 1) / 2, keep);
 }
