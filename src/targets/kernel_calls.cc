@@ -195,7 +195,13 @@ bool MethodBuilder::define_run(const Node& slice) {
 void MethodBuilder::declare_size(const Node& slice) {
   const auto& attrs = slice.attrs<CountedSliceAttrs>();
   const Dim& size = attrs.size[static_cast<size_t>(attrs.axis)];
-  if (!sizes_.knows(size)) sizes_.declare(size, item(tensor(slice.operand(1))));
+  const Value* count = slice.operand(1);
+  const auto [known, is_new] = counts_.emplace(size, count);
+  if (known->second != count)
+    throw UserError("{}: the size {} is {} already, and cannot be {}, too",
+                    layline::describe(slice), to_string(size), known->second->name(),
+                    count->name());
+  if (is_new) sizes_.declare(size, item(tensor(count)));
 }
 
 pte::ValueId MethodBuilder::temporary(const TensorType& type) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -118,6 +119,7 @@ class MethodBuilder {
   SizeCalls sizes_;
   std::unordered_map<const Value*, pte::ValueId> values_;
   std::unordered_map<const Value*, pte::ValueId> boundary_;  // where the dim order is another
+  std::map<Dim, const Value*> counts_;  // the sizes of counted slices
   std::vector<pte::Alias> aliases_;
 };
 

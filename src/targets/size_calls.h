@@ -18,7 +18,6 @@ class SizeCalls {
   void declare(pte::ValueId input, int64_t axis, const Dim& size);
   /// Declares that the symbol `size` is this Int value.
   void declare(const Dim& size, pte::ValueId number) { known_.emplace(size.symbols()[0], number); }
-  bool knows(const Dim& size) const { return known_.contains(size.symbols()[0]); }
   /// The Int value that the size has from here on in the method. Requires a symbolic size that
   /// follows from the declared ones.
   pte::ValueId value(const Dim& size);

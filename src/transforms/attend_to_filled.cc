@@ -134,8 +134,8 @@ std::optional<Attention> find(const Node& weighted, int64_t least_keys) {
 
 /// How many keys are read, i64[], and the symbol that is that number.
 struct Filled {
-  Value* count;
-  Dim size;
+  Value* count = nullptr;
+  Dim size = {};
 };
 
 /// Builds one attention head by head.
@@ -223,7 +223,8 @@ bool attend_to_filled(Graph& graph, PassContext& context) {
   const auto [least, step] = context.target().counted_keys;
   if (least == 0) return false;
   bool changed = false;
-  std::map<std::pair<const Value*, int64_t>, Dim> sizes;  // by places and keys
+  // By places and keys: layers share what is counted. Counting keeps the places alive.
+  std::map<std::pair<const Value*, int64_t>, Filled> counted;
   for (Node* node : graph) {
     if (!node->is(Op::matmul)) continue;
     const auto found = find(*node, least);
@@ -231,10 +232,10 @@ bool attend_to_filled(Graph& graph, PassContext& context) {
     context.rewrite(*node, "reads the keys and values that are filled, and no others");
     const BuildBefore build(graph, node);
     const int64_t keys = found->k->shape()[2].value();
-    Dim& size = sizes[{found->mask.places, keys}];
-    if (size.is_static())
-      size = Dim::symbol(graph.symbol_table().add({"keys", std::min(step, keys), keys, {}}));
-    const Filled filled{count_of(build, found->mask.places, step, keys), size};
+    Filled& filled = counted[{found->mask.places, keys}];
+    if (filled.count == nullptr)
+      filled = {count_of(build, found->mask.places, step, keys),
+                Dim::symbol(graph.symbol_table().add({"keys", std::min(step, keys), keys, {}}))};
     replace(graph, node,
             build.view(Heads(build, *found, filled).result(), node->result()->shape()));
     changed = true;
