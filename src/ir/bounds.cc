@@ -27,6 +27,11 @@ void check_static(const Graph& graph) {
           input.name,
           to_string(TensorType{input.value->dtype(),
                                logical_shape(input.value->shape(), input.dim_order)}));
+  for (const Node* node : graph)
+    if (node->is(Op::counted_slice) && !is_static(node->result()->shape()))
+      throw UserError(
+          "{}: {} has a size that is known at run time; this target takes fixed sizes only",
+          describe(*node), name(node->op()));
 }
 
 void check_bounded(const Graph& graph) {

@@ -18,7 +18,7 @@ void check_bounded(const Graph& graph);
 /// or if all values of the graph together take 2^63 bytes.
 void check_representable(const Graph& graph);
 
-/// Throws UserError, naming the input, if any size of the graph is dynamic.
+/// Throws UserError, naming the input or the node, if any size of the graph is dynamic.
 void check_static(const Graph& graph);
 
 }  // namespace layline
