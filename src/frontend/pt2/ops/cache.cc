@@ -75,9 +75,10 @@ Value* attend(const Call& call, Value* key, Value* value) {
   if (causal && how.mask) call.fail("is causal and has a mask; the op takes only one of them");
   if (!how.mask) how.places = seen_places(call, query->shape()[1], key->shape()[1], causal);
   static constexpr int kSwapped[] = {0, 2, 1, 3};
-  Value* y = ops::attention(call, call.permute(query, kSwapped), call.permute(key, kSwapped),
-                            call.permute(value, kSwapped), how);
-  return call.permute(y, kSwapped);
+  Value* q = call.permute(query, kSwapped);
+  Value* k = call.permute(key, kSwapped);
+  Value* v = call.permute(value, kSwapped);
+  return call.permute(ops::attention(call, q, k, v, how), kSwapped);
 }
 
 void custom_sdpa(Call& call) {
