@@ -127,6 +127,8 @@ def test_the_example(transformers, tmp_path, monkeypatch, capsys):
     pytest.importorskip("torchao")
     example = Path(__file__).parents[2] / "examples" / "llm"
     monkeypatch.syspath_prepend(str(example))
+    # tests/models has a module of this name, too, and another test may have imported it.
+    monkeypatch.delitem(sys.modules, "export", raising=False)
     for script, *arguments in (("train", "60"), ("export",), ("generate", "Return the")):
         capsys.readouterr()
         monkeypatch.setattr(sys, "argv", [f"{script}.py", str(tmp_path), *arguments])
