@@ -31,11 +31,6 @@ bool is_unary(const Node& node) {
                              [](const Value* operand) { return has_one_element(operand); });
 }
 
-/// The node, if it is this op and nothing else reads its result.
-Node* sole(Value* value, Op op) {
-  return value->def() && value->def()->is(op) && value->has_one_use() ? value->def() : nullptr;
-}
-
 /// What the value is a view of, as long as nothing else reads it and rows stay what they are.
 Value* regrouped(Value* value) {
   while (const Node* view = sole(value, Op::relayout)) {
@@ -102,7 +97,9 @@ std::optional<Attention> find(const Node& weighted, int64_t least_keys) {
     return std::nullopt;
   found.mask = *mask;
   if (found.guard && !is_guard(found.guard, mask->condition)) return std::nullopt;
-  // Every query sees the key at its own place, unless more is hidden.
+  // Every query sees the key at its own place, unless more is hidden: then a query may see none,
+  // and its weights are alike for all keys of the cache, unless a guard makes them 0.
+  if (mask->hides_more && found.guard == nullptr) return std::nullopt;
   if (!mask->hides_more) found.guard = nullptr;
 
   for (x = regrouped(masked->operand(0)); x->def() && is_unary(*x->def()) && x->has_one_use();

@@ -55,6 +55,10 @@ Value* without_views(Value* value) {
   return value;
 }
 
+Node* sole(Value* value, Op op) {
+  return value->def() && value->def()->is(op) && value->has_one_use() ? value->def() : nullptr;
+}
+
 std::optional<CausalMask> causal_mask(Value* mask) {
   const Node* choice = mask->def();
   if (choice == nullptr || !choice->is(Op::where)) return std::nullopt;

@@ -8,6 +8,8 @@ namespace layline {
 
 /// What a value is a view of.
 Value* without_views(Value* value);
+/// The node that computes the value, if it is this op and nothing else reads the value.
+Node* sole(Value* value, Op op);
 
 /// A mask that is added to scores [..., queries, keys]: 0 where a key is seen, and a number so low
 /// that its exponential is 0 where it is hidden.

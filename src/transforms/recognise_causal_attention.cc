@@ -18,19 +18,14 @@ struct Found {
   Shape queries;  // [batch, heads, queries, features]
 };
 
-/// The value itself where nothing else reads it, so that it is not needed any more.
-Node* only_def(Value* value, Op op) {
-  return value->def() && value->def()->is(op) && value->has_one_use() ? value->def() : nullptr;
-}
-
 std::optional<Found> find(const Node& weighted) {
   if (weighted.attrs<MatmulAttrs>().transpose_b) return std::nullopt;
   Value* weights = without_views(weighted.operand(0));
-  const Node* guarded = only_def(weights, Op::mul);
+  const Node* guarded = sole(weights, Op::mul);
   const Node* softmax = guarded ? guarded->operand(0)->def() : weights->def();
   if (softmax == nullptr || !softmax->is(Op::softmax) || !softmax->result()->has_one_use())
     return std::nullopt;
-  const Node* masked = only_def(softmax->operand(0), Op::add);
+  const Node* masked = sole(softmax->operand(0), Op::add);
   if (masked == nullptr || !masked->attrs<BinaryAttrs>().bounds.unbounded()) return std::nullopt;
   // [batch, heads..., queries, keys]: heads that share their keys may have an axis of their own.
   const Shape& scores = masked->result()->shape();
