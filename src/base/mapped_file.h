@@ -29,6 +29,8 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::string& path() const { return path_; }
+  /// Whether it is a file; otherwise its path is only a name.
+  bool is_file() const { return mapping_ != nullptr; }
 
  private:
   MappedFile(std::string path, std::span<const std::byte> bytes, void* mapping);

@@ -16,6 +16,7 @@
 #include "cli/color.h"
 #include "cli/command.h"
 #include "cli/constants.h"
+#include "cli/import_options.h"
 #include "cli/progress.h"
 #include "cli/target_options.h"
 #include "report/html.h"
@@ -35,6 +36,7 @@ struct CompileArguments {
   std::vector<std::string> input_orders;
   std::vector<std::string> output_orders;
   std::vector<std::string> constants;
+  ImportArguments import_arguments;
   bool sync = false;
   CompileOptions options;  // those that need no reading
 };
@@ -67,6 +69,7 @@ CompileOptions parse_options(const CompileArguments& arguments) {
   for (const std::string& pass : options.disabled_passes) {
     check_known("pass", pass, disableable());
   }
+  options.import_options = read_import_options(arguments.import_arguments);
   options.input_orders = parse_orders("--input-order", arguments.input_orders);
   options.output_orders = parse_orders("--output-order", arguments.output_orders);
   options.for_target.constant_methods = parse_constants(arguments.constants);
@@ -216,6 +219,7 @@ void add_compile_command(CLI::App& app) {
                     "Wait until the program is on the disk before it replaces an older one");
   command->add_flag("--verify", arguments->options.verify,
                     "Check every pass against the reference evaluator");
+  add_import_options(*command, arguments->import_arguments);
   command
       ->add_option("--input-order", arguments->input_orders,
                    "How an input lies in memory: nchw or nhwc (its shape stays the\n"

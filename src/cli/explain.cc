@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/import_options.h"
 #include "cli/target_options.h"
 #include "compiler/explain.h"
 
@@ -13,6 +14,7 @@ namespace {
 struct ExplainArguments {
   std::string model;
   CompileOptions options;
+  ImportArguments import_arguments;
   std::string why;
   bool log = false;
 };
@@ -20,6 +22,7 @@ struct ExplainArguments {
 void explain(const ExplainArguments& arguments) {
   CompileOptions options = arguments.options;
   options.explain = true;
+  options.import_options = read_import_options(arguments.import_arguments);
   const Compiled compiled = compile(arguments.model, options);
   if (!arguments.why.empty()) return write_stdout(explain_node(compiled, arguments.why));
   if (arguments.log) return write_stdout(explain_log(compiled));
@@ -33,9 +36,11 @@ void add_explain_command(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("explain", "Tell why each permute is there, and what is not delegated")
           ->group("Commands");
-  command->add_option("MODEL", arguments->model, "a .pt2 archive, or a graph in text form")
+  command
+      ->add_option("MODEL", arguments->model, "a .pt2 archive, an .onnx file, or a graph as text")
       ->required();
   add_target_options(*command, "What the program is for:", &Target::programs, arguments->options);
+  add_import_options(*command, arguments->import_arguments);
   command->add_option("--why", arguments->why,
                       "the story of one NODE, named as in the model or in compile --emit");
   command->add_flag("--log", arguments->log, "every decision of every pass, one a line")

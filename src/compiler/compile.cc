@@ -66,7 +66,7 @@ void add_passes(Compiled& compiled, const std::string& method, PipelineReport& p
 }
 
 LoadedModel load(const std::shared_ptr<const MappedFile>& file, const CompileOptions& options) {
-  LoadedModel model = import_model(file);
+  LoadedModel model = import_model(file, options.import_options);
   for (Graph& graph : model.methods) {
     name_boundary(graph);
     find_target(options.target).check(graph);

@@ -28,6 +28,8 @@ struct CompileOptions {
   TargetOptions for_target;
   /// Names that disableable() lists.
   std::vector<std::string> disabled_passes;
+  /// What a model's file leaves open.
+  ImportOptions import_options;
   std::vector<BoundaryOrder> input_orders;
   std::vector<BoundaryOrder> output_orders;
   bool llm = false;      // add what ExecuTorch's runner of language models asks for

@@ -6,6 +6,8 @@
 #include <array>
 
 #include "base/error.h"
+#include "frontend/onnx/import.h"
+#include "frontend/onnx/model.h"
 #include "frontend/pt2/import.h"
 #include "ir/text.h"
 #include "pte/writer.h"
@@ -19,7 +21,19 @@ std::string_view text_of(const MappedFile& file) {
 
 bool is_zip(std::string_view bytes) { return bytes.starts_with("PK"); }
 
-LoadedModel import_pt2(std::shared_ptr<const MappedFile> file) {
+constexpr std::string_view kBfloat16Note =
+    "the model is in bfloat16 and computed in f32: its weights take twice the bytes in the "
+    "program; inputs and outputs stay as they are";
+
+/// Formats whose files leave nothing open take no such options.
+void refuse_options(const MappedFile& file, const ImportOptions& options) {
+  if (options.empty()) return;
+  throw UserError("'{}': {} is for ONNX models; this file leaves nothing open", file.path(),
+                  options.sizes.empty() ? "--fix" : "--dim");
+}
+
+LoadedModel import_pt2(std::shared_ptr<const MappedFile> file, const ImportOptions& options) {
+  refuse_options(*file, options);
   LoadedModel model;
   bool has_bfloat16 = false;
   for (pt2::ImportedMethod& method : pt2::import_archive(std::move(file))) {
@@ -27,10 +41,16 @@ LoadedModel import_pt2(std::shared_ptr<const MappedFile> file) {
     model.permutes += method.permutes_in_model;
     has_bfloat16 = has_bfloat16 || method.has_bfloat16;
   }
-  if (has_bfloat16)
-    model.notes.emplace_back(
-        "the model is in bfloat16 and computed in f32: its weights take twice the bytes in the "
-        "program; inputs and outputs stay as they are");
+  if (has_bfloat16) model.notes.emplace_back(kBfloat16Note);
+  return model;
+}
+
+LoadedModel import_onnx(std::shared_ptr<const MappedFile> file, const ImportOptions& options) {
+  LoadedModel model;
+  onnx::Imported imported = onnx::import_model(std::move(file), options);
+  model.methods.push_back(std::move(imported.graph));
+  model.permutes = imported.permutes_in_model;
+  if (imported.has_bfloat16) model.notes.emplace_back(kBfloat16Note);
   return model;
 }
 
@@ -43,7 +63,8 @@ bool begins_with_graph(std::string_view bytes) {
   }
 }
 
-LoadedModel import_text(std::shared_ptr<const MappedFile> file) {
+LoadedModel import_text(std::shared_ptr<const MappedFile> file, const ImportOptions& options) {
+  refuse_options(*file, options);
   LoadedModel model;
   model.methods = parse_graphs(text_of(*file), file->path());
   for (const Graph& graph : model.methods) {
@@ -56,13 +77,15 @@ LoadedModel import_text(std::shared_ptr<const MappedFile> file) {
 }
 
 constexpr std::array<std::string_view, 1> kPt2Extensions = {".pt2"};
+constexpr std::array<std::string_view, 1> kOnnxExtensions = {".onnx"};
 constexpr std::array<std::string_view, 1> kTextExtensions = {".lay"};
 
 constexpr FrontEnd kFrontEnds[] = {
     {"pt2", kPt2Extensions, is_zip, import_pt2},
+    {"onnx", kOnnxExtensions, onnx::is_model, import_onnx},
     {"text", kTextExtensions, begins_with_graph, import_text},
 };
-constexpr const FrontEnd& kText = kFrontEnds[1];
+constexpr const FrontEnd& kText = kFrontEnds[2];
 
 void refuse_compiled(const MappedFile& file) {
   if (pte::is_program(file.path(), file.bytes()))
@@ -90,8 +113,8 @@ bool moves_data(const Node& node) {
 
 std::span<const FrontEnd> front_ends() { return kFrontEnds; }
 
-LoadedModel import_model(std::shared_ptr<const MappedFile> file) {
-  return front_end_for(*file).import(std::move(file));
+LoadedModel import_model(std::shared_ptr<const MappedFile> file, const ImportOptions& options) {
+  return front_end_for(*file).import(std::move(file), options);
 }
 
 }  // namespace layline

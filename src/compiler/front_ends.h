@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/mapped_file.h"
+#include "frontend/import_options.h"
 #include "ir/graph.h"
 
 namespace layline {
@@ -24,7 +25,7 @@ struct FrontEnd {
   std::span<const std::string_view> extensions;  // how the names of its files end
   /// Whether a file that begins with these bytes is one of its files.
   bool (*recognises)(std::string_view bytes);
-  LoadedModel (*import)(std::shared_ptr<const MappedFile> file);
+  LoadedModel (*import)(std::shared_ptr<const MappedFile> file, const ImportOptions& options);
 };
 
 std::span<const FrontEnd> front_ends();
@@ -32,7 +33,7 @@ std::span<const FrontEnd> front_ends();
 /// Reads a model in any of these formats. Its first bytes tell the format, or else its name. What
 /// neither tells is read as text. Throws UserError, which says so if the file is a compiled
 /// program.
-LoadedModel import_model(std::shared_ptr<const MappedFile> file);
+LoadedModel import_model(std::shared_ptr<const MappedFile> file, const ImportOptions& options = {});
 
 /// Whether the node is a permute, as reports count them: a relayout that moves data.
 bool moves_data(const Node& node);

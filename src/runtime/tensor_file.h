@@ -9,9 +9,6 @@
 
 namespace layline {
 
-/// NumPy's type for a dtype; bfloat16, which it lacks, is stored as two opaque bytes an element.
-NpyType npy_type(DType dtype);
-
 HostTensor as_host(NpyArray array);
 
 /// Reads an array. Throws UserError if the file is none.

@@ -119,7 +119,7 @@ class MethodBuilder {
   SizeCalls sizes_;
   std::unordered_map<const Value*, pte::ValueId> values_;
   std::unordered_map<const Value*, pte::ValueId> boundary_;  // where the dim order is another
-  std::map<Dim, const Value*> counts_;  // the sizes of counted slices
+  std::map<Dim, const Value*> counts_;                       // the sizes of counted slices
   std::vector<pte::Alias> aliases_;
 };
 

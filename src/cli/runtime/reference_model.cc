@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/output_file.h"
+#include "ir/npy_types.h"
 #include "runtime/tensor_file.h"
 #include "schema/tosa_generated.h"
 

@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/runtime/commands.h"
 #include "cli/runtime/program_source.h"
+#include "ir/npy_types.h"
 #include "ir/tensor.h"
 #include "runtime/program.h"
 #include "runtime/random_input.h"

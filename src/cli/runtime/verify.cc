@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/import_options.h"
 #include "cli/progress.h"
 #include "cli/runtime/commands.h"
 #include "cli/runtime/reference_model.h"
@@ -21,6 +22,7 @@ namespace {
 struct VerifyArguments {
   std::string model;
   CompileOptions options;
+  ImportArguments import_arguments;
   std::string inputs;
 };
 
@@ -83,8 +85,9 @@ void verify_command(const VerifyArguments& arguments) {
   std::vector<VerifiedMethod> methods;
   {
     const Progress progress(fmt::format("verifying {}", arguments.model));
-    methods = verify_model(arguments.model, arguments.options, inputs,
-                           find_runner(arguments.options.target));
+    CompileOptions options = arguments.options;
+    options.import_options = read_import_options(arguments.import_arguments);
+    methods = verify_model(arguments.model, options, inputs, find_runner(arguments.options.target));
   }
   std::string text;
   for (const VerifiedMethod& method : methods) text += told(method);
@@ -99,11 +102,12 @@ void add_verify_command(CLI::App& app) {
                                          "Check every pass, and the program on the runtime, "
                                          "against the reference evaluator")
                           ->group("Commands");
-  command->add_option("MODEL", arguments->model, "A .pt2 archive, or graphs in text form")
+  command->add_option("MODEL", arguments->model, "A .pt2 archive, an .onnx file, or graphs as text")
       ->type_name("")
       ->required();
   add_target_options(*command, "What the program is for, and where it runs:", &Target::verified,
                      arguments->options);
+  add_import_options(*command, arguments->import_arguments);
   command
       ->add_option(
           "--inputs", arguments->inputs,
