@@ -31,7 +31,7 @@
 
 namespace layline {
 
-/// What to compile: a `.pt2` file of torch.export, or a graph as text.
+/// What to compile: a `.pt2` file of torch.export, an ONNX model, or a graph as text.
 class Model {
  public:
   /// A file, which is mapped while it is compiled. If another process cuts it short meanwhile, the
@@ -99,6 +99,10 @@ struct Options {
   bool llm = false;
   std::string kernels =
       {};  ///< a library of kernels that not every runtime has: "llm"; empty for none
+  /// Sizes that an ONNX model leaves open, by name: "1", "32..960", or in steps "32..960:32".
+  std::map<std::string, std::string> dims = {};
+  /// Inputs of an ONNX model that are always the same: a number, or the path of a .npy file.
+  std::map<std::string, std::string> fix = {};
 };
 
 /// A program, and what there is to tell about how it came to be. A function whose answer was not

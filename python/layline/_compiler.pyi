@@ -30,6 +30,8 @@ def compile(
     constant_methods: dict[str, list[bool | int | float]],
     llm: bool,
     kernels: str,
+    dims: dict[str, str],
+    fix: dict[str, str],
     name: str,
 ) -> CompiledModel: ...
 

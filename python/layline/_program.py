@@ -16,6 +16,7 @@ from layline._report import Report
 from layline._session import Session
 
 if TYPE_CHECKING:
+    import onnx
     import torch
 
     from layline._session import Array
@@ -29,7 +30,7 @@ def targets() -> dict[str, str]:
 
 
 def compile(
-    model: str | os.PathLike[str] | torch.export.ExportedProgram | torch.nn.Module,
+    model: str | os.PathLike[str] | torch.export.ExportedProgram | torch.nn.Module | onnx.ModelProto,
     args: tuple[Any, ...] | None = None,
     kwargs: dict[str, Any] | None = None,
     *,
@@ -45,14 +46,20 @@ def compile(
     constant_methods: Mapping[str, Constant | Sequence[Constant]] | None = None,
     llm: bool = False,
     kernels: str | None = None,
+    dims: Mapping[str, int | tuple[int, int] | range | str] | None = None,
+    fix: Mapping[str, Constant | Array | str] | None = None,
 ) -> Program:
     """Compiles a model.
 
-    `model` is the path of a `.pt2` file (or of a graph as text), what `torch.export.export`
-    returns, or a module, which is then exported with `args`, `kwargs` and `dynamic_shapes`. The
-    other arguments are those of `layline compile`; `constant_methods` are those that `--constant`
-    adds, as ExecuTorch's own. Raises layline.Error, which names the node and
-    the line of your own code that cannot be compiled.
+    `model` is the path of a `.pt2` file, of an `.onnx` file or of a graph as text; what
+    `torch.export.export` returns; an `onnx.ModelProto`; or a module, which is then exported with
+    `args`, `kwargs` and `dynamic_shapes`. The other arguments are those of `layline compile`;
+    `constant_methods` are those that `--constant` adds, as ExecuTorch's own.
+
+    `dims` are sizes that an ONNX model leaves open: `{"batch": 1, "width": (32, 960)}`, or
+    `range(32, 961, 32)` for steps. `fix` makes inputs of an ONNX model constants: numbers, arrays
+    or paths of `.npy` files. Raises layline.Error, which names the node and the line of your own
+    code that cannot be compiled.
     """
     options = dict(
         target=target,
@@ -68,6 +75,8 @@ def compile(
         },
         llm=llm,
         kernels=kernels or "",
+        dims={name: _size(name, value) for name, value in (dims or {}).items()},
+        fix={},
         name="",
     )
     torch = sys.modules.get("torch")
@@ -80,11 +89,42 @@ def compile(
         raise Error("args, kwargs and dynamic_shapes are for a module; this model is exported already")
     if torch is not None and isinstance(model, torch.export.ExportedProgram):
         return _compile_exported(model, options)
-    if not isinstance(model, (str, os.PathLike)):
-        raise Error(
-            f"a model is a path, an ExportedProgram or a torch module, not {type(model).__name__}"
-        )
-    return _compile_file(os.fspath(model), options)
+    with tempfile.TemporaryDirectory(prefix="layline-") as folder:
+        options["fix"] = {
+            name: _fixed(Path(folder) / f"{i}.npy", value)
+            for i, (name, value) in enumerate((fix or {}).items())
+        }
+        if type(model).__name__ == "ModelProto":
+            path = Path(folder) / "model.onnx"
+            path.write_bytes(model.SerializeToString())
+            return _compile_file(str(path), {**options, "name": "ONNX model"})
+        if not isinstance(model, (str, os.PathLike)):
+            raise Error(
+                "a model is a path, an ExportedProgram, a torch module or an onnx.ModelProto, "
+                f"not {type(model).__name__}"
+            )
+        return _compile_file(os.fspath(model), options)
+
+
+def _size(name: str, value: int | tuple[int, int] | range | str) -> str:
+    if isinstance(value, range):
+        return f"{value[0]}..{value[-1]}:{value.step}"
+    if isinstance(value, tuple):
+        if len(value) != 2:
+            raise Error(f"dims: '{name}' is {value!r}, but a range has two ends")
+        return f"{value[0]}..{value[1]}"
+    return str(value)
+
+
+def _fixed(path: Path, value: Constant | Array | str) -> str:
+    if isinstance(value, (bool, int, float)):
+        return str(value).lower() if isinstance(value, bool) else repr(value)
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
+    import numpy
+
+    numpy.save(path, numpy.asarray(value))
+    return str(path)
 
 
 def _constants(name: str, value: Constant | Sequence[Constant]) -> list[Constant]:

@@ -20,7 +20,8 @@ layline::CompiledModel compile(const std::string& path, const std::string& targe
                                std::map<std::string, std::string> input_order,
                                std::map<std::string, std::string> output_order, bool verify,
                                bool strip, layline::ConstantMethods constant_methods, bool llm,
-                               const std::string& kernels, const std::string& name) {
+                               const std::string& kernels, std::map<std::string, std::string> dims,
+                               std::map<std::string, std::string> fix, const std::string& name) {
   const nb::gil_scoped_release released;
   return layline::compile_model(path, {.target = target,
                                        .accelerator = accelerator,
@@ -34,7 +35,9 @@ layline::CompiledModel compile(const std::string& path, const std::string& targe
                                        .explain = true,
                                        .constant_methods = std::move(constant_methods),
                                        .llm = llm,
-                                       .kernels = kernels});
+                                       .kernels = kernels,
+                                       .dims = std::move(dims),
+                                       .fix = std::move(fix)});
 }
 
 }  // namespace
@@ -63,7 +66,8 @@ NB_MODULE(_compiler, module) {
   module.def("compile", compile, nb::arg("path"), nb::arg("target"), nb::arg("accelerator"),
              nb::arg("profile"), nb::arg("disable"), nb::arg("input_order"),
              nb::arg("output_order"), nb::arg("verify"), nb::arg("strip"),
-             nb::arg("constant_methods"), nb::arg("llm"), nb::arg("kernels"), nb::arg("name"));
+             nb::arg("constant_methods"), nb::arg("llm"), nb::arg("kernels"), nb::arg("dims"), nb::arg("fix"),
+             nb::arg("name"));
 
   nb::class_<layline::SourcePlace>(module, "SourcePlace")
       .def_ro("value", &layline::SourcePlace::value)

@@ -9,6 +9,7 @@
 #include "base/output_file.h"
 #include "compiler/compile.h"
 #include "compiler/explain.h"
+#include "compiler/import_options.h"
 #include "layline/layline.h"
 #include "report/html.h"
 #include "report/model_explorer.h"
@@ -32,6 +33,7 @@ CompileOptions compile_options(const Options& options) {
   result.for_target.constant_methods = options.constant_methods;
   result.llm = options.llm;
   result.disabled_passes = options.disable;
+  result.import_options = parse_import_options(options.dims, options.fix);
   result.input_orders = orders(options.input_order);
   result.output_orders = orders(options.output_order);
   result.verify = options.verify;
