@@ -10,7 +10,7 @@ MINUTES ?= 60
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := build
-.PHONY: clang build demo test test-tosa test-python test-report web wheel tosa-venv test-arm test-versions fuzz fuzz-graphs asan smoke same-programs coverage mutants certificates debug bench bench-llm docs micro-bench zoo zoo-check format lint clean setup help
+.PHONY: clang build demo test test-tosa test-python test-report web wheel tosa-venv test-arm test-versions test-onnx onnx-venv bench-onnx fuzz fuzz-graphs asan smoke same-programs coverage mutants certificates debug bench bench-llm docs micro-bench zoo zoo-check format lint clean setup help
 
 build: setup build/build.ninja ## compile layline: build/layline
 	cmake --build build -j $(JOBS)
@@ -19,7 +19,7 @@ demo: setup build/build.ninja ## compile a small model, run it on ExecuTorch, co
 	cmake --build build -j $(JOBS) --target layline
 	scripts/demo
 
-test: build tosa-venv ## every test
+test: build tosa-venv onnx-venv ## every test
 	ctest --preset release -j $(JOBS)
 
 test-tosa: build tosa-venv ## every fixture for TOSA, in Arm's reference model, and in Vela for NPUs
@@ -46,6 +46,13 @@ test-arm: build ## every fixture (or FIXTURES="NAME...") on ExecuTorch for Arm, 
 test-versions: build ## every fixture in executorch 1.4.1 and 1.5.1, through their Python modules
 	scripts/test-versions $(FIXTURES)
 
+test-onnx: build ## ONNX's own conformance tests on the ExecuTorch runtime; trained models against ONNX Runtime
+	scripts/test-onnx
+	scripts/onnx-models
+
+bench-onnx: build ## trained ONNX models of packages beside ONNX Runtime
+	scripts/onnx-models --bench
+
 fuzz: clang build-asan/build.ninja ## the fuzz targets (or TARGETS="NAME...") for FUZZ_SECONDS=3600
 	cmake --build build-asan -j $(JOBS) --target fuzz_targets
 	FUZZ_SECONDS=$(FUZZ_SECONDS) JOBS=$(JOBS) scripts/fuzz $(TARGETS)
@@ -54,7 +61,7 @@ fuzz-graphs: build ## GRAPHS=20000 random graphs from SEED=... through the compi
 	LAYLINE_SEED=$(SEED) LAYLINE_GRAPHS=$(GRAPHS) build/tests/layline_e2e_tests \
 	  --gtest_filter='Random*Graphs.*'
 
-asan: clang tosa-venv build-asan/build.ninja ## every test again, under address and undefined-behaviour sanitizers
+asan: clang tosa-venv onnx-venv build-asan/build.ninja ## every test again, under address and undefined-behaviour sanitizers
 	cmake --build build-asan -j $(JOBS)
 	ctest --preset asan -j $(JOBS)
 
@@ -67,11 +74,11 @@ same-programs: build clang build-asan/build.ninja ## the optimised and the sanit
 	cmake --build build-asan -j $(JOBS) --target layline
 	scripts/same-programs build/layline build-asan/layline
 
-coverage: tosa-venv build-coverage/build.ninja ## which lines of src/ the tests reach: build-coverage/html, docs/testing.md
+coverage: tosa-venv onnx-venv build-coverage/build.ninja ## which lines of src/ the tests reach: build-coverage/html, docs/testing.md
 	@scripts/setup lcov
 	scripts/coverage --jobs $(JOBS)
 
-mutants: build tosa-venv ## plant COUNT=40 faults by SEED= in each folder of the compiler, list those that no test notices; within MINUTES=60
+mutants: build tosa-venv onnx-venv ## plant COUNT=40 faults by SEED= in each folder of the compiler, list those that no test notices; within MINUTES=60
 	@scripts/setup clang-16 libclang-rt-16-dev python3-clang-16
 	scripts/mutants --seed $(SEED) --count $(COUNT) --minutes $(MINUTES) --jobs $(JOBS) $(MUTANTS)
 
@@ -116,6 +123,9 @@ lint: ## check the style, then look for bugs with clang-tidy
 
 clean: ## remove every build, but not .venv
 	rm -rf build build-asan build-coverage build-debug
+
+onnx-venv: ## install ONNX and its tests into .venv-onnx
+	@scripts/onnx-venv >/dev/null
 
 tosa-venv: ## install Arm's TOSA tools, which tests use, into .venv-tosa
 	@scripts/tosa-venv >/dev/null

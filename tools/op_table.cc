@@ -9,6 +9,8 @@
 
 #include "base/error.h"
 #include "compiler/targets.h"
+#include "frontend/onnx/import.h"
+#include "frontend/onnx/ops/rules.h"
 #include "frontend/pt2/ops/rules.h"
 #include "ir/op.h"
 #include "ir/text.h"
@@ -135,6 +137,25 @@ void print_imported_ops() {
     fmt::print("| `{}` | {} |\n", op, fmt::join(names, ", "));
 }
 
+void print_onnx_ops() {
+  std::set<std::string_view> names;
+  for (const onnx::OpRule& rule : onnx::all_rules()) names.insert(rule.op);
+  fmt::print(
+      "\n## Ops that the ONNX front end reads: {}, opsets {} to {}\n\n"
+      "Those of other domains than `ai.onnx` have the domain before their name.\n\n",
+      names.size(), onnx::kOldestOpset, onnx::kNewestOpset);
+  std::string line;
+  for (const std::string_view name : names) {
+    const std::string word = fmt::format("`{}`{}", name, name == *names.rbegin() ? "" : ",");
+    if (line.size() + word.size() >= 110) {
+      fmt::print("{}\n", line);
+      line.clear();
+    }
+    line += line.empty() ? word : " " + word;
+  }
+  fmt::print("{}\n", line);
+}
+
 }  // namespace
 }  // namespace layline
 
@@ -142,7 +163,7 @@ int main() {
   fmt::print(
       "# Supported ops\n\n"
       "Made by `make docs` from the compiler's tables; a test compares.\n\n"
-      "An exported program's ATen ops become core ops. A core op runs on a target if that has a "
+      "A model's ops become core ops. A core op runs on a target if that has a "
       "kernel\n"
       "for it (\"yes\") or `legalise` rewrites it into ops that have one (\"rewritten\"), for "
       "float32\n"
@@ -152,5 +173,6 @@ int main() {
       "([limits](limits.md)).\n\n");
   layline::print_core_ops();
   layline::print_imported_ops();
+  layline::print_onnx_ops();
   return 0;
 }

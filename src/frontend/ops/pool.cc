@@ -7,6 +7,7 @@
 
 #include "frontend/ops/channels_first.h"
 #include "frontend/ops/shapes.h"
+#include "ir/tensor.h"
 
 namespace layline::ops {
 namespace {
@@ -139,6 +140,50 @@ std::optional<PoolAttrs> common_window(const Builder& build, const Value* x, con
   return common ? std::optional(attrs) : std::nullopt;
 }
 
+/// How many windows fit an axis.
+int64_t window_count(int64_t length, const PoolAttrs& attrs, size_t i) {
+  const int64_t extent = attrs.dilation[i] * (attrs.kernel[i] - 1) + 1;
+  return (length + attrs.low[i] + attrs.high[i] - extent) / attrs.stride[i] + 1;
+}
+
+/// How many elements each window has along an axis whose first `low` and last `high` elements do
+/// not count.
+Tensor counts_along(const PoolAttrs& attrs, size_t i, int64_t length, DType dtype) {
+  const int64_t windows = window_count(length, attrs, i);
+  Shape shape(attrs.kernel.size() + 2, Dim(1));
+  shape[i + 1] = windows;
+  Tensor counts({dtype, shape});
+  for (int64_t w = 0; w < windows; ++w) {
+    int64_t count = 0;
+    for (int64_t k = 0; k < attrs.kernel[i]; ++k) {
+      const int64_t place = w * attrs.stride[i] + k * attrs.dilation[i] - attrs.low[i];
+      count += place >= 0 && place < length;
+    }
+    counts.set(w, static_cast<double>(count));
+  }
+  return counts;
+}
+
+/// An average over every other element, which no kernel has: one sum of slices for each axis,
+/// divided by how many elements there were.
+Value* spread_avg_pool(const Builder& build, Value* x, const PoolAttrs& attrs) {
+  Value* sum = pad_spatial(build, x, attrs.low, attrs.high);
+  for (size_t i = 0; i < attrs.kernel.size(); ++i) {
+    const auto axis = static_cast<int64_t>(i) + 1;
+    const int64_t length = static_length(build, x, axis);
+    const int64_t windows = window_count(length, attrs, i);
+    if (windows < 1) build.fail("the window is longer than {}", to_string(x->type()));
+    Value* total = nullptr;
+    for (int64_t k = 0; k < attrs.kernel[i]; ++k) {
+      Value* part = build.slice(sum, axis, k * attrs.dilation[i], windows, attrs.stride[i]);
+      total = total ? build.add(Op::add, {total, part}) : part;
+    }
+    Value* counts = build.constant(counts_along(attrs, i, length, x->dtype()));
+    sum = build.add(Op::div, {total, counts});
+  }
+  return sum;
+}
+
 }  // namespace
 
 Value* max_pool(const Builder& build, Value* x, const PoolWindow& window) {
@@ -165,7 +210,9 @@ Value* avg_pool(const Builder& build, Value* x, const PoolWindow& window, const 
   }
   double elements = 1;
   for (int64_t length : attrs.kernel) elements *= static_cast<double>(length);
-  Value* y = build.add(Op::avg_pool, {in.x}, std::move(attrs));
+  const bool spread = std::ranges::any_of(attrs.dilation, [](int64_t step) { return step > 1; });
+  Value* y = spread ? spread_avg_pool(build, in.x, attrs)
+                    : build.add(Op::avg_pool, {in.x}, std::move(attrs));
   if (divisor.fixed) {
     const double factor = elements / static_cast<double>(*divisor.fixed);
     y = build.add(Op::mul, {y, build.scalar(y->dtype(), factor)});

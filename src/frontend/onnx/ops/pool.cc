@@ -27,7 +27,10 @@ ops::PoolWindow window_of(const Call& call, const Value* x) {
 
 void max_pool(Call& call) {
   Value* x = call.input(0);
-  call.result(ops::max_pool(call, x, window_of(call, x)));
+  const DType dtype = x->dtype();
+  // Kernels pool floats, which hold every integer of 8 bits.
+  if (dtype == DType::i8 || dtype == DType::u8) x = call.convert(x, DType::f32);
+  call.result(call.convert(ops::max_pool(call, x, window_of(call, x)), dtype));
 }
 
 void average_pool(Call& call) {
