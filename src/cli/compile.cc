@@ -190,7 +190,9 @@ void add_compile_command(CLI::App& app) {
   const auto arguments = std::make_shared<CompileArguments>();
   CLI::App* command = app.add_subcommand("compile", "Compile a model into a program for a device")
                           ->group("Commands");
-  command->add_option("MODEL", arguments->model, "A .pt2 file of torch.export, or a graph as text")
+  command
+      ->add_option("MODEL", arguments->model,
+                   "A .pt2 file of torch.export, an .onnx file, or a graph as text")
       ->type_name("")
       ->required();
   command

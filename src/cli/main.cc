@@ -85,8 +85,8 @@ void refuse_empty_values(CLI::App& app) {
 
 int dispatch(int argc, char** argv) {
   CLI::App app(
-      "Compiles neural networks for devices: torch.export models (.pt2) become ExecuTorch "
-      "programs (.pte).",
+      "Compiles neural networks for devices: models of torch.export (.pt2) and ONNX become "
+      "ExecuTorch programs (.pte).",
       "layline");
   app.set_version_flag("--version", "layline " LAYLINE_VERSION);
   app.add_option_function<std::string>(
