@@ -62,6 +62,7 @@ class Constant {
 
   /// This constant with its stored bytes in memory, computed now if they were not there.
   Constant loaded() const;
+  bool is_loaded() const { return block_ == nullptr; }
   /// The stored bytes. The constant must be loaded.
   std::span<const std::byte> stored() const;
   const Relayout& pending() const { return pending_; }

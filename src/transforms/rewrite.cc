@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "ir/evaluate.h"
 
@@ -42,8 +43,18 @@ const Relayout* relayout_of(const Value* value) {
 std::optional<double> uniform_value(const Value* value) {
   constexpr size_t kMostBytes = 16384;
   const Constant* constant = constant_of(value);
-  if (constant == nullptr || constant->byte_count() == 0 || constant->byte_count() > kMostBytes)
-    return std::nullopt;
+  if (constant == nullptr || constant->byte_count() == 0) return std::nullopt;
+  if (constant->byte_count() > kMostBytes) {
+    // A mask may be large. Weights differ within their first bytes.
+    const auto bytes = constant->is_loaded() ? constant->stored() : std::span<const std::byte>();
+    const size_t element = byte_size(constant->dtype());
+    if (bytes.empty() || !constant->row_factors().empty() || !constant->column_factors().empty() ||
+        std::memcmp(bytes.data(), bytes.data() + element, bytes.size() - element) != 0)
+      return std::nullopt;
+    return tensor_of(
+               Constant::owned(constant->dtype(), {}, {bytes.begin(), bytes.begin() + element}))
+        .get(0);
+  }
   const Tensor tensor = tensor_of(*constant);
   for (int64_t i = 1; i < tensor.count(); ++i)
     if (tensor.get(i) != tensor.get(0)) return std::nullopt;

@@ -1,0 +1,181 @@
+"""Small ONNX models, and what ONNX Runtime computes with them.
+
+    python onnx_models.py FOLDER [NAME...]
+
+NAME.onnx is the model, NAME.npz what goes in and comes out: input_0..., output_0..., and size_1/input_0...
+for further sizes. tests/e2e/onnx_test.cc says with which options each is compiled. Weights are random, but
+the same every time.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import TensorProto as T
+from onnx import helper as h
+from onnx import numpy_helper as nh
+
+rng = np.random.default_rng(24)
+
+
+class Net:
+    """Nodes and weights of a graph that is being written."""
+
+    def __init__(self, opset=17):
+        self.nodes, self.weights, self.opset = [], [], opset
+
+    def weight(self, *shape, scale=None):
+        scale = scale or 1 / np.sqrt(np.prod(shape[1:]) or 1)
+        return self.constant((rng.standard_normal(shape) * scale).astype(np.float32))
+
+    def constant(self, array):
+        name = f"w{len(self.weights)}"
+        self.weights.append(nh.from_array(np.asarray(array), name))
+        return name
+
+    def ints(self, *values):
+        return self.constant(np.array(values, dtype=np.int64))
+
+    def add(self, op, *inputs, outputs=1, **attributes):
+        names = [f"{op.lower()}_{len(self.nodes)}" + ("" if i == 0 else f"_{i}") for i in range(outputs)]
+        self.nodes.append(h.make_node(op, list(inputs), names, name=f"/{op}_{len(self.nodes)}", **attributes))
+        return names[0] if outputs == 1 else names
+
+    def model(self, inputs, outputs):
+        """Inputs are {name: (type, shape)}, outputs names of values."""
+        graph = h.make_graph(
+            self.nodes, "net",
+            [h.make_tensor_value_info(name, kind, shape) for name, (kind, shape) in inputs.items()],
+            [h.make_tensor_value_info(name, T.FLOAT, None) for name in outputs], self.weights)
+        model = h.make_model(graph, opset_imports=[h.make_opsetid("", self.opset)], ir_version=8)
+        return onnx.shape_inference.infer_shapes(model)
+
+
+def floats(*shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def convs():
+    """A network that halves and doubles its picture, as detectors do; its sizes go in steps of 4."""
+    net = Net()
+    x = net.add("Conv", "image", net.weight(8, 3, 3, 3), net.weight(8), pads=[1, 1, 1, 1])
+    x = net.add("BatchNormalization", x, net.constant(np.abs(floats(8)) + 0.5), net.weight(8), net.weight(8),
+                net.constant(np.abs(floats(8)) + 0.5))
+    skip = net.add("HardSwish", x)
+    x = net.add("MaxPool", skip, kernel_shape=[2, 2], strides=[2, 2])
+    x = net.add("Conv", x, net.weight(16, 8, 3, 3), net.weight(16), pads=[1, 1, 1, 1], strides=[2, 2])
+    x = net.add("Clip", x, net.constant(np.float32(0)), net.constant(np.float32(6)))
+    gate = net.add("Sigmoid", net.add("Conv", net.add("GlobalAveragePool", x), net.weight(16, 16, 1, 1)))
+    x = net.add("Mul", x, gate)
+    x = net.add("Resize", x, "", net.constant(np.array([1, 1, 4, 4], np.float32)), mode="nearest",
+                coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    x = net.add("Concat", x, skip, axis=1)
+    x = net.add("ConvTranspose", x, net.weight(24, 2, 2, 2), strides=[2, 2])
+    y = net.add("Sigmoid", x)
+    sizes = [(1, 3, 32, 48), (1, 3, 16, 16)]
+    return net.model({"image": (T.FLOAT, ["n", 3, "height", "width"])}, [y]), [[floats(*s)] for s in sizes]
+
+
+def encoder():
+    """A layer of a transformer that computes every shape from its input's."""
+    net, width, heads = Net(), 16, 4
+    batch, length = (net.add("Gather", net.add("Shape", "tokens"), net.ints(i)) for i in (0, 1))
+    x = net.add("Gather", net.weight(50, width, scale=1), "tokens")
+    places = net.add("Range", net.constant(np.int64(0)), net.add("Squeeze", length, net.ints(0)),
+                     net.constant(np.int64(1)))
+    x = net.add("Add", x, net.add("Gather", net.weight(64, width, scale=1), places))
+    x = net.add("LayerNormalization", x, net.weight(width), net.weight(width), axis=-1)
+    split = net.add("Concat", batch, length, net.ints(heads), net.ints(-1), axis=0)
+    q, k, v = (net.add("Transpose", net.add("Reshape", net.add(
+        "Add", net.add("MatMul", x, net.weight(width, width)), net.weight(width)), split), perm=order)
+        for order in ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3]))
+    scores = net.add("Div", net.add("MatMul", q, k), net.constant(np.float32(2)))
+    x = net.add("Transpose", net.add("MatMul", net.add("Softmax", scores, axis=-1), v), perm=[0, 2, 1, 3])
+    x = net.add("Reshape", x, net.add("Concat", batch, length, net.ints(width), axis=0))
+    y = net.add("ReduceMean", net.add("Gemm", net.add("Reshape", x, net.ints(-1, width)),
+                                      net.weight(8, width), net.weight(8), transB=1), axes=[1], keepdims=1)
+    ids = [rng.integers(0, 50, (2, n)) for n in (7, 20)]
+    return net.model({"tokens": (T.INT64, [2, "length"])}, [y, x]), [[i] for i in ids]
+
+
+def recurrent():
+    """A bidirectional LSTM with states, and a GRU behind it."""
+    net = Net()
+    y, h1, c1 = net.add("LSTM", "x", net.weight(2, 32, 6), net.weight(2, 32, 8), net.weight(2, 64, scale=0.2), "",
+                        "h0", "c0", outputs=3, hidden_size=8, direction="bidirectional")
+    y = net.add("Reshape", net.add("Transpose", y, perm=[0, 2, 1, 3]), net.ints(9, 1, 16))
+    y, last = net.add("GRU", y, net.weight(1, 15, 16), net.weight(1, 15, 5), net.weight(1, 30, scale=0.2),
+                      outputs=2, hidden_size=5, linear_before_reset=1)
+    inputs = {"x": (T.FLOAT, [9, 1, 6]), "h0": (T.FLOAT, [2, 1, 8]), "c0": (T.FLOAT, [2, 1, 8])}
+    return net.model(inputs, [y, last, h1, c1]), [[floats(9, 1, 6), floats(2, 1, 8), floats(2, 1, 8)]]
+
+
+def branches():
+    """Two networks in one, chosen by a sampling rate."""
+    net = Net()
+
+    def branch(width):
+        inner = Net()
+        out = inner.add("Relu", inner.add("MatMul", "frames", inner.weight(width, 4)))
+        return h.make_graph(inner.nodes, "branch", [], [h.make_tensor_value_info(out, T.FLOAT, ["n", 4])], inner.weights)
+
+    is_high = net.add("Equal", "rate", net.constant(np.int64(16000)))
+    y = net.add("If", is_high, then_branch=branch(8), else_branch=branch(8))
+    inputs = {"frames": (T.FLOAT, ["n", 8]), "rate": (T.INT64, [])}
+    model = net.model(inputs, [y])
+    return model, [[floats(3, 8), np.array(16000)]]
+
+
+def quantised():
+    """A small convolutional network that ONNX Runtime's own tool made int8, with scales for each channel."""
+    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+
+    net = Net(opset=13)
+    x = net.add("Relu", net.add("Conv", "x", net.weight(8, 3, 3, 3), net.weight(8), pads=[1, 1, 1, 1]))
+    x = net.add("Add", x, net.add("Relu", net.add("Conv", x, net.weight(8, 1, 3, 3), net.weight(8), group=8,
+                                                  pads=[1, 1, 1, 1])))
+    x = net.add("Flatten", net.add("GlobalAveragePool", net.add("MaxPool", x, kernel_shape=[2, 2],
+                                                                strides=[2, 2])))
+    y = net.add("Gemm", x, net.weight(5, 8), net.weight(5), transB=1)
+    samples = [floats(1, 3, 16, 16) for _ in range(8)]
+
+    class Samples(CalibrationDataReader):
+        left = iter(samples)
+
+        def get_next(self):
+            sample = next(self.left, None)
+            return None if sample is None else {"x": sample}
+
+    with tempfile.TemporaryDirectory() as folder:
+        before, after = Path(folder) / "before.onnx", Path(folder) / "after.onnx"
+        onnx.save(net.model({"x": (T.FLOAT, [1, 3, 16, 16])}, [y]), before)
+        quantize_static(before, after, Samples(), quant_format=QuantFormat.QDQ, per_channel=True,
+                        activation_type=QuantType.QInt8, weight_type=QuantType.QInt8)
+        return onnx.load(after), [[samples[0]]]
+
+
+MODELS = {f.__name__: f for f in (convs, encoder, recurrent, branches, quantised)}
+
+
+def main():
+    folder = Path(sys.argv[1])
+    for name in sys.argv[2:] or MODELS:
+        global rng
+        rng = np.random.default_rng(24)
+        model, runs = MODELS[name]()
+        onnx.save(model, folder / f"{name}.onnx")
+        session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        names, arrays = [i.name for i in session.get_inputs()], {}
+        for number, inputs in enumerate(runs):
+            prefix = f"size_{number}/" if number else ""
+            outputs = session.run(None, dict(zip(names, inputs)))
+            arrays |= {f"{prefix}input_{i}": np.asarray(array) for i, array in enumerate(inputs)}
+            arrays |= {f"{prefix}output_{i}": array for i, array in enumerate(outputs)}
+        np.savez(folder / f"{name}.npz", **dict(sorted(arrays.items())))
+
+
+if __name__ == "__main__":
+    main()
