@@ -193,6 +193,64 @@ Value* max_pool(const Builder& build, Value* x, const PoolWindow& window) {
   return output(build, in, build.add(Op::max_pool, {in.x}, std::move(attrs)));
 }
 
+/// No kernel tells the places. One place of the window after the other is compared with the
+/// maximum.
+Value* max_pool_places(const Builder& build, Value* x, Value* maxima, const PoolWindow& window,
+                       bool columns_first) {
+  constexpr int64_t kMostPlaces = 64;
+  constexpr double kNowhere = 1e15;  // greater than any place
+  const size_t spatial = window.kernel.size();
+  const Shape& out = maxima->shape();
+  if (!is_static(x->shape())) build.fail("the places of maxima of dynamic sizes are not supported");
+  int64_t places = 1;
+  for (const int64_t length : window.kernel) places *= length;
+  if (places > kMostPlaces) build.fail("the places in a window of {} are not supported", places);
+
+  PoolAttrs attrs = attributes(build, window);
+  PadAttrs pad{Ints(2, 0), Ints(2, 0), PadMode::constant, -std::numeric_limits<double>::infinity()};
+  Ints strides(spatial, 1);
+  for (size_t i = 0; i < spatial; ++i) {
+    // What the last window needs, which `ceil` may have put beyond the padding.
+    const int64_t end = (out[i + 2].value() - 1) * attrs.stride[i] +
+                        (attrs.kernel[i] - 1) * attrs.dilation[i] + 1 - attrs.low[i];
+    pad.low.push_back(attrs.low[i]);
+    pad.high.push_back(std::max<int64_t>(end - x->shape()[i + 2].value(), 0));
+    for (size_t j = 0; j < spatial; ++j)
+      if (columns_first ? j < i : j > i) strides[i] *= x->shape()[j + 2].value();
+  }
+  Value* padded = build.add(Op::pad, {x}, std::move(pad));
+
+  Value* nowhere = build.scalar(DType::i64, kNowhere);
+  Value* best = nullptr;
+  for (int64_t place = 0; place < places; ++place) {
+    Value* part = padded;
+    std::vector<Value*> terms;
+    for (size_t i = spatial, rest = static_cast<size_t>(place); i-- > 0;) {
+      const auto length = static_cast<size_t>(attrs.kernel[i]);
+      const auto offset = static_cast<int64_t>(rest % length) * attrs.dilation[i];
+      rest /= length;
+      part = build.slice(part, static_cast<int64_t>(i) + 2, offset, out[i + 2], attrs.stride[i]);
+      Shape along(spatial + 2, Dim(1));
+      along[i + 2] = out[i + 2];
+      Tensor numbers({DType::i64, along});
+      for (int64_t o = 0; o < numbers.count(); ++o)
+        numbers.set_int(o, (o * attrs.stride[i] + offset - attrs.low[i]) * strides[i]);
+      terms.push_back(build.constant(numbers));
+    }
+    Value* number = terms[0];
+    for (size_t i = 1; i < terms.size(); ++i) number = build.add(Op::add, {number, terms[i]});
+    Value* found = build.add(Op::where, {build.add(Op::equal, {part, maxima}), number, nowhere});
+    best = best ? build.add(Op::minimum, {best, found}) : found;
+  }
+  const Dim image = product({x->shape().begin() + 2, x->shape().end()});
+  Shape images(spatial + 2, Dim(1));
+  images[0] = x->shape()[0];
+  images[1] = x->shape()[1];
+  Tensor first({DType::i64, images});
+  for (int64_t i = 0; i < first.count(); ++i) first.set_int(i, i * image.value());
+  return build.add(Op::add, {best, build.constant(first)});
+}
+
 Value* avg_pool(const Builder& build, Value* x, const PoolWindow& window, const Divisor& divisor) {
   Input in = input(build, x, window.kernel.size());
   PoolAttrs attrs = attributes(build, window);

@@ -15,6 +15,11 @@ struct PoolWindow {
 };
 
 Value* max_pool(const Builder& build, Value* x, const PoolWindow& window);
+/// Where each maximum stands among the elements of x, [N, C, spatial...] of fixed size, counted
+/// along the last axis first, or along the first spatial axis first (`columns_first`). The first of
+/// equal ones counts. `maxima` is what max_pool gives.
+Value* max_pool_places(const Builder& build, Value* x, Value* maxima, const PoolWindow& window,
+                       bool columns_first);
 
 struct Divisor {
   bool count_padding = true;     // without what `ceil` adds behind it

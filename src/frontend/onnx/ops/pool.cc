@@ -30,7 +30,11 @@ void max_pool(Call& call) {
   const DType dtype = x->dtype();
   // Kernels pool floats, which hold every integer of 8 bits.
   if (dtype == DType::i8 || dtype == DType::u8) x = call.convert(x, DType::f32);
-  call.result(call.convert(ops::max_pool(call, x, window_of(call, x)), dtype));
+  const ops::PoolWindow window = window_of(call, x);
+  Value* maxima = ops::max_pool(call, x, window);
+  call.result(call.convert(maxima, dtype));
+  if (call.wants(1))
+    call.result(ops::max_pool_places(call, x, maxima, window, call.flag("storage_order", false)));
 }
 
 void average_pool(Call& call) {
