@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -15,6 +16,8 @@
 #include "ir/quantisation.h"
 
 namespace layline {
+
+class Graph;
 
 using Ints = std::vector<int64_t>;
 
@@ -318,12 +321,34 @@ struct GridSampleAttrs {
   }
 };
 
+/// A graph that an op runs; never changed. Equal ones compute the same in the same way.
+struct BodyRef {
+  std::shared_ptr<const Graph> graph;
+  bool operator==(const BodyRef& other) const;
+};
+
+/// scan: runs `body` once for each element of its sequences' first axis. Operands are the body's
+/// inputs. An input that the body writes is carried from step to step; its operand is what the
+/// first step finds. Any other input is given one element of its operand, which has one axis more.
+/// The result is the body's output number `output`: what the last step writes, or what all steps
+/// give, one after the other. Scans that differ in `output` alone are one loop.
+struct ScanAttrs {
+  BodyRef body = {};
+  int64_t output = 0;
+  bool backwards = false;  // from the last element to the first
+  static void fields(auto& self, auto&& field) {
+    field("output", self.output);
+    field("backwards", self.backwards);
+    field("body", self.body);
+  }
+};
+
 using AnyAttrs =
     std::variant<NoAttrs, ConstantAttrs, RelayoutAttrs, ShapeAttrs, AxisAttrs, AxesAttrs,
                  SliceAttrs, CountedSliceAttrs, PadAttrs, RollAttrs, BinaryAttrs, ClampAttrs,
                  AlphaAttrs, GeluAttrs, ConvertAttrs, ConvAttrs, ConvTransposeAttrs, LinearAttrs,
                  MatmulAttrs, PoolAttrs, ResizeAttrs, NormalizeAttrs, GridSampleAttrs,
-                 QuantisationAttrs, ChooseAttrs, IntegerAttrs>;
+                 QuantisationAttrs, ChooseAttrs, IntegerAttrs, ScanAttrs>;
 
 /// The attributes of one op. They are copied, moved and destroyed in attributes.cc only. The
 /// variant has so many alternatives that this code took a tenth of each file's compile time.

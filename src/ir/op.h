@@ -130,9 +130,10 @@ enum class Op : uint8_t {
   normalize,
   choose_scale,  // for quantize_by
   choose_zero_point,
+  scan,  // a graph, once for each element of a sequence
 };
 
-constexpr int kOpCount = static_cast<int>(Op::choose_zero_point) + 1;
+constexpr int kOpCount = static_cast<int>(Op::scan) + 1;
 
 /// How an op treats its operands, as far as passes need to know without asking for the op by name.
 enum class OpClass : uint8_t {

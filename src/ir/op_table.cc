@@ -135,6 +135,7 @@ constexpr std::array kRows = {
   OP(normalize,      axis,        NormalizeAttrs,     1, 1,  "x",             normalize),
   OP(choose_scale,   axis,        ChooseAttrs,        1, 1,  "x",             choose_scale),
   OP(choose_zero_point, axis,     ChooseAttrs,        1, 1,  "x",             choose_zero_point),
+  OP(scan,           axis,        ScanAttrs,          1, -1, "inputs",        scan),
 };
 // clang-format on
 #undef OP

@@ -69,6 +69,8 @@ void parse_field(Scanner& in, Constant& value) { value = parse_constant(in); }
 
 void parse_field(Scanner& in, QuantisationRef& value) { value = parse_quantisation(in); }
 
+void parse_field(Scanner& in, BodyRef& value);
+
 template <typename Number>
 void parse_field(Scanner& in, std::vector<Number>& values) {
   values.clear();
@@ -396,6 +398,13 @@ class BodyParser {
   std::map<int64_t, OriginEntry> origins_;
   std::vector<std::string> input_names_;
 };
+
+void parse_field(Scanner& in, BodyRef& value) {
+  in.expect_word("graph");
+  auto graph = std::make_shared<Graph>(in.string("the graph's name"));
+  BodyParser(in, *graph).parse();
+  value.graph = std::move(graph);
+}
 
 }  // namespace
 

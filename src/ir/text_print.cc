@@ -32,6 +32,9 @@ class FieldText {
   std::string operator()(const QuantisationRef& value) const {
     return value ? quantisation_text(*value, options_) : "";
   }
+  std::string operator()(const BodyRef& value) const {
+    return value.graph ? print(*value.graph, options_) : "";
+  }
   template <typename Number>
   std::string operator()(const std::vector<Number>& values) const {
     std::string text = "[";

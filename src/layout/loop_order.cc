@@ -489,8 +489,9 @@ std::vector<LoopOrder> cross(const Node& node, int port, const Relayout& relayou
   LAYLINE_ASSERT(relayout.source() == port_shape(node, port), "{} is no relayout of {}",
                  to_string(relayout), to_string(port_shape(node, port)));
   if (node.is(Op::constant) || node.is(Op::relayout)) return {};
-  // No relayout passes an op that reads at places, or as far, as its data say.
-  if (node.is(Op::grid_sample) || node.is(Op::causal_attention) || node.is(Op::counted_slice))
+  // No relayout passes an op that reads at places, or as far, as its data say; or one with a body.
+  if (node.is(Op::grid_sample) || node.is(Op::causal_attention) || node.is(Op::counted_slice) ||
+      node.is(Op::scan))
     return relayout.is_identity() ? std::vector{source_order(node)} : std::vector<LoopOrder>{};
   if (is_spatial(node.op()) && !keeps_order_of_dims(relayout)) return {};
   const Signature axes = signature(node);

@@ -274,6 +274,19 @@ Signature causal_attention(const Node& node) {
   return s;
 }
 
+/// A body may do anything with its inputs: every axis of every tensor stands for itself.
+Signature scan(const Node& node) {
+  Signature s;
+  const auto axes = [&](const Shape& shape) {
+    decltype(s.result) all;
+    for (const Dim& size : shape) all.push_back({{add_variable(s, Role::ordered, size)}});
+    return all;
+  };
+  for (const Value* operand : node.operands()) s.operands.push_back(axes(operand->shape()));
+  s.result = axes(node.result()->shape());
+  return s;
+}
+
 struct Row {
   Op op;
   Signature (*signature)(const Node& node);
@@ -320,6 +333,7 @@ constexpr Row kRows[] = {
     {Op::normalize, normalize},
     {Op::choose_scale, choice},
     {Op::choose_zero_point, choice},
+    {Op::scan, scan},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "pte/arena.h"
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
 
@@ -15,6 +16,16 @@ uint64_t byte_count(const TensorDesc& tensor) {
 const std::vector<ValueId>& arguments(const Instruction& instruction) {
   return std::visit([](const auto& call) -> const std::vector<ValueId>& { return call.args; },
                     instruction);
+}
+
+/// A buffer that a loop and something outside of it use is in use in the whole loop.
+void stretch(std::vector<BufferLife>& lives, int32_t first, int32_t last) {
+  for (BufferLife& life : lives) {
+    const bool outside = life.first_use < first || life.last_use > last;
+    if (!outside || life.last_use < first || life.first_use > last) continue;
+    life.first_use = std::min(life.first_use, first);
+    life.last_use = std::max(life.last_use, last);
+  }
 }
 
 }  // namespace
@@ -56,6 +67,9 @@ MemoryPlan plan_arena(Method& method, std::span<const Alias> aliases) {
     }
   }
   for (ValueId id : method.outputs) use(id, steps);
+  for (int32_t step = 0; step < steps; ++step)
+    if (const auto* jump = std::get_if<JumpFalse>(&method.instructions[static_cast<size_t>(step)]))
+      stretch(lives, static_cast<int32_t>(jump->target), step);
 
   MemoryPlan plan = plan_memory(lives);
   for (size_t id = 0; id < method.values.size(); ++id) {

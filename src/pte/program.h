@@ -127,7 +127,13 @@ struct DelegateCall {
   std::vector<ValueId> args;
 };
 
-using Instruction = std::variant<KernelCall, DelegateCall>;
+/// Goes on at another instruction if a Bool value is false. Back to an earlier one: a loop.
+struct JumpFalse {
+  std::vector<ValueId> args;  ///< the one value
+  uint32_t target;            ///< index into Method::instructions
+};
+
+using Instruction = std::variant<KernelCall, DelegateCall, JumpFalse>;
 
 struct Delegate {
   std::string id;  ///< "XnnpackBackend"

@@ -98,6 +98,11 @@ class MethodCheck {
     LAYLINE_ASSERT(call.delegate < method_.delegates.size(), "no delegate {}", call.delegate);
     for (ValueId id : call.args) any_value(id);
   }
+  void operator()(const JumpFalse& jump) const {
+    LAYLINE_ASSERT(jump.args.size() == 1, "a jump on {} conditions", jump.args.size());
+    value_of<bool>(jump.args[0]);
+    LAYLINE_ASSERT(jump.target < method_.instructions.size(), "no instruction {}", jump.target);
+  }
 
  private:
   void any_value(ValueId id) const {

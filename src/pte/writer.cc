@@ -222,6 +222,10 @@ class MethodBuilder {
                                    fbb_.CreateVector(call.args))
                 .Union()};
   }
+  MadeCall make_call(const JumpFalse& jump) {
+    return {fb::InstructionArguments::JumpFalseCall,
+            fb::CreateJumpFalseCall(fbb_, jump.args[0], static_cast<int32_t>(jump.target)).Union()};
+  }
 
   Offset<fb::BackendDelegate> make_delegate(const Delegate& delegate) {
     const auto id = fbb_.CreateString(delegate.id);

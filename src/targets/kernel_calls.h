@@ -40,6 +40,8 @@ class MethodBuilder {
   pte::ValueId define_input(const Value* value, const std::vector<int>& dim_order);
   /// Declares a planned tensor.
   void define(const Value* value);
+  /// Declares that the value is this tensor.
+  void define_as(const Value* value, pte::ValueId tensor) { values_.emplace(value, tensor); }
   /// Declares that the value is the same bytes as `of`, if those are in the arena.
   bool define_view(const Value* value, const Value* of);
   /// Declares that a counted slice is a part of its operand's bytes, if those are a state's and the

@@ -43,6 +43,7 @@ class Hash {
     add(quantisation->zero_points);
     add(quantisation->min);
   }
+  void add(const BodyRef& body) { add(body.graph ? body.graph->node_count() : 0); }
 
  private:
   size_t state_ = 0;

@@ -28,6 +28,7 @@ bool recognise_causal_attention(Graph& graph, PassContext& context);
 bool attend_to_filled(Graph& graph, PassContext& context);
 bool recognise_gelu(Graph& graph, PassContext& context);
 bool recognise_hardswish(Graph& graph, PassContext& context);
+bool scan_bodies(Graph& graph, PassContext& context);
 bool simplify(Graph& graph, PassContext& context);
 bool slice_quantised(Graph& graph, PassContext& context);
 bool split_depthwise(Graph& graph, PassContext& context);

@@ -15,6 +15,7 @@ namespace {
 
 // The passes in the order in which they first run. The schedule below must keep to it.
 constexpr std::array kPasses = {
+    Pass{"scan_bodies", "runs all passes on the bodies of loops", scan_bodies},
     Pass{"fold_constants", "computes what depends on constants only", fold_constants},
     Pass{"expand_scatters", "writes out slices that are written to no state in place",
          expand_scatters},
@@ -69,6 +70,7 @@ constexpr size_t place_of(std::string_view name) {
 // again for what it has reordered. Fusions come late, since they take away structure that others
 // look for; the target then undoes what its kernels cannot have.
 using Group = std::span<const size_t>;
+constexpr size_t kBodies[] = {place_of("scan_bodies")};
 // First of all, before numbers are moved about; and once, since a target may write it out again.
 constexpr size_t kRecognise[] = {place_of("fold_constants"), place_of("expand_scatters"),
                                  place_of("recognise_gelu")};
@@ -87,9 +89,10 @@ constexpr size_t kLegalise[] = {place_of("legalise")};
 constexpr size_t kFuse[] = {place_of("slice_quantised"), place_of("fuse_clamp")};
 constexpr size_t kConvs[] = {place_of("real_depthwise"), place_of("split_depthwise"),
                              place_of("winograd_convs"), place_of("unfold_convs")};
-constexpr Group kSchedule[] = {
-    kRecognise, kFold,     kDynamic, kFold,  kMerge, kFold,     kAttend, kFold, kPlace, kFold,
-    kFusePad,   kLegalise, kFold,    kPlace, kFold,  kLegalise, kFold,   kFuse, kConvs, kLegalise};
+constexpr Group kSchedule[] = {kBodies,   kRecognise, kFold,    kDynamic, kFold,     kMerge,
+                               kFold,     kAttend,    kFold,    kPlace,   kFold,     kFusePad,
+                               kLegalise, kFold,      kPlace,   kFold,    kLegalise, kFold,
+                               kFuse,     kConvs,     kLegalise};
 
 /// Whether every pass first runs right after those that are listed before it have.
 constexpr bool runs_in_the_order_listed() {

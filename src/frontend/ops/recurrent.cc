@@ -113,11 +113,63 @@ Value* stacked(const Builder& build, const std::vector<Value*>& rows) {
   return build.concat(std::move(parts), 0);
 }
 
+/// A value that is computed from constants alone, in another graph.
+Value* copied(const Builder& build, const Builder& body, Value* value) {
+  if (value == nullptr) return nullptr;
+  const Node* node = value->def();
+  if (node == nullptr)
+    build.fail("the weights are not constant, but the number of steps is dynamic");
+  std::vector<Value*> operands;
+  for (Value* operand : node->operands()) operands.push_back(copied(build, body, operand));
+  return body.add(node->op(), std::move(operands), node->attributes());
+}
+
+/// The steps of one layer as a loop over [steps, batch, gates * hidden]; `state` becomes the last.
+Value* loop(const Builder& build, const Kind& kind, Value* parts, const RecurrentWeights& weights,
+            bool backwards, RecurrentState& state) {
+  auto graph = std::make_shared<Graph>("step");
+  const Builder body(*graph, build.origin());
+  TensorType part = parts->type();
+  part.shape.erase(part.shape.begin());
+  Value* x = graph->add_input("x", std::move(part));
+  RecurrentState before{graph->add_input("hidden", state.hidden->type())};
+  if (kind.has_cell) before.cell = graph->add_input("cell", state.cell->type());
+  RecurrentWeights own;
+  own.hidden = copied(build, body, weights.hidden);
+  if (kind.separate_biases) own.hidden_bias = copied(build, body, weights.hidden_bias);
+  own.projection = copied(build, body, weights.projection);
+  const RecurrentState after = kind.step(body, x, before, own);
+  graph->add_output("output", after.hidden);
+  graph->add_write(1, after.hidden);
+  if (kind.has_cell) graph->add_write(2, after.cell);
+
+  std::vector<Value*> operands = {parts, state.hidden};
+  if (kind.has_cell) operands.push_back(state.cell);
+  const BodyRef ref{std::move(graph)};
+  const auto result = [&](int64_t output) {
+    return build.add(Op::scan, operands, ScanAttrs{ref, output, backwards});
+  };
+  Value* outputs = result(0);
+  state = {result(1), kind.has_cell ? result(2) : nullptr};
+  return outputs;
+}
+
+/// [batch, steps, features] from [steps, batch, features], and back.
+Value* transposed(const Builder& build, Value* x) {
+  static constexpr int kOrder[] = {1, 0, 2};
+  return build.permute(x, kOrder);
+}
+
 /// One layer in one direction; `state` becomes the last one.
 Value* run(const Builder& build, const Kind& kind, Value* x, const RecurrentWeights& weights,
            int64_t time_axis, bool backwards, RecurrentState& state) {
   Value* parts = input_part(build, kind, x, weights);
   const auto time = static_cast<size_t>(time_axis);
+  if (!x->shape()[time].is_static()) {
+    if (time_axis == 1) parts = transposed(build, parts);
+    Value* outputs = loop(build, kind, parts, weights, backwards, state);
+    return time_axis == 1 ? transposed(build, outputs) : outputs;
+  }
   const int64_t steps = x->shape()[time].value();
   std::vector<Value*> outputs(static_cast<size_t>(steps));
   for (int64_t i = 0; i < steps; ++i) {
@@ -139,8 +191,11 @@ void check_sequence(const Builder& build, const Value* x, const RecurrentState& 
     if (states != nullptr && (states->shape().size() != 3 || states->shape()[0] != Dim(rows)))
       build.fail("the initial state is {}, expected {} rows", to_string(states->type()), rows);
   const Dim steps = x->shape()[static_cast<size_t>(time_axis)];
-  if (!steps.is_static())
-    build.fail("the number of steps is dynamic, which is not supported; export a fixed length");
+  if (!steps.is_static()) {
+    if (!x->shape()[static_cast<size_t>(1 - time_axis)].is_static())
+      build.fail("both the number of steps and the batch are dynamic, which is not supported");
+    return;
+  }
   if (steps.value() > kMostSteps / rows)
     build.fail("{} steps are too many to unroll; run shorter pieces and carry the state over",
                steps.value());

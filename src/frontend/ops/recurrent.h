@@ -1,5 +1,5 @@
-// Recurrent layers, unrolled: the inputs of all steps go through one linear, then step follows
-// step.
+// Recurrent layers: the inputs of all steps go through one linear, then step follows step. A fixed
+// number of steps is unrolled; a dynamic one is a loop.
 #pragma once
 
 #include <vector>
@@ -44,7 +44,7 @@ struct RecurrentResults {
 RecurrentResults recurrent(const Builder& build, const RecurrentLayers& layers, Value* x,
                            const RecurrentState& initial);
 
-/// Refuses what `recurrent` cannot unroll; `rows` is layers * directions. A front end that has yet
+/// Refuses what `recurrent` cannot build; `rows` is layers * directions. A front end that has yet
 /// to take parameters apart may ask first.
 void check_sequence(const Builder& build, const Value* x, const RecurrentState& initial,
                     int64_t rows, int64_t time_axis);

@@ -71,6 +71,10 @@ EvaluateRule evaluate_reduce_sum, evaluate_reduce_mean, evaluate_reduce_max, eva
     evaluate_argmin, evaluate_argsort, evaluate_softmax, evaluate_log_softmax, evaluate_cumsum,
     evaluate_normalize;
 
+// scan.cc
+InferRule infer_scan;
+EvaluateRule evaluate_scan;
+
 // quantisation.cc
 InferRule infer_quantize, infer_dequantize, infer_reinterpret, infer_quantize_by,
     infer_dequantize_by, infer_choose_scale, infer_choose_zero_point;

@@ -1,18 +1,21 @@
 #include "targets/xnnpack/lower.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/error.h"
+#include "ir/body.h"
 #include "ir/bounds.h"
 #include "pte/arena.h"
 #include "pte/debug_map.h"
 #include "pte/io_names.h"
 #include "targets/kernel_calls.h"
 #include "targets/ledger.h"
+#include "targets/loop_calls.h"
 #include "targets/state_plan.h"
 #include "targets/xnnpack/delegate_builder.h"
 #include "targets/xnnpack/kernels.h"
@@ -24,9 +27,8 @@ namespace {
 
 constexpr std::string_view kBackend = "XnnpackBackend";
 
-/// Refuses what the runtime would refuse, all of it at once.
-void preflight(const Graph& graph, const Partition& partition, std::string_view kernels) {
-  std::vector<std::string> problems;
+void find_problems(const Graph& graph, const Partition& partition, const LowerOptions& options,
+                   std::vector<std::string>& problems) {
   for (const GraphInput& input : graph.inputs()) {
     const std::string why = input.value == nullptr ? "" : rank_refusal(input.value);
     if (!why.empty()) problems.push_back(fmt::format("input {}: {}", input.name, why));
@@ -34,14 +36,25 @@ void preflight(const Graph& graph, const Partition& partition, std::string_view 
   for (const Part& part : partition.parts) {
     if (part.delegated) continue;
     const Node& node = *part.nodes[0];
+    if (node.is(Op::scan)) {
+      const Graph& body = *node.attrs<ScanAttrs>().body.graph;
+      find_problems(body, layline::xnnpack::partition(body, options.delegate), options, problems);
+      continue;
+    }
     std::string why = kernel_refusal(node);
     if (const PortableKernel* kernel = find_portable_kernel(node.op());
-        why.empty() && !kernel->library.empty() && kernel->library != kernels)
+        why.empty() && !kernel->library.empty() && kernel->library != options.kernels)
       why = fmt::format("its kernel is not in every runtime; add --kernels {}", kernel->library);
     if (!why.empty())
       problems.push_back(fmt::format("{} at {}: {}, and not delegated: {}", name(node.op()),
                                      describe(node), why, part.why));
   }
+}
+
+/// Refuses what the runtime would refuse, all of it at once.
+void preflight(const Graph& graph, const Partition& partition, const LowerOptions& options) {
+  std::vector<std::string> problems;
+  find_problems(graph, partition, options, problems);
   if (!problems.empty()) throw UserError("cannot run in ExecuTorch: {}", fmt::join(problems, "; "));
 }
 
@@ -76,34 +89,37 @@ class DebugHandles {
   std::unordered_map<const Node*, uint32_t> handles_;
 };
 
+/// A method that is being made, and the bodies of its loops, whose values the builder knows.
+struct Unfinished {
+  Unfinished(ConstantPool& constants, const Graph& graph)
+      : method(constants, graph.symbol_table(), graph.name()), debug(graph.name()) {}
+  MethodBuilder method;
+  DebugHandles debug;
+  std::deque<Graph> bodies = {};
+};
+
 class Lowering {
  public:
   Lowering(ConstantPool& constants, const StatePlan& states, pte::Program& program, Report& report,
-           const Graph& graph, const LowerOptions& options)
-      : debug_(graph.name()),
+           const Graph& graph, const LowerOptions& options, Unfinished& unfinished)
+      : unfinished_(unfinished),
+        debug_(unfinished.debug),
         options_(options),
         program_(program),
         report_(report),
         graph_(graph),
         constants_(constants),
         states_(states),
-        method_(constants, graph.symbol_table(), graph.name()) {}
+        method_(unfinished.method) {}
 
   pte::Method run() {
     const Partition parts = partition(graph_, options_.delegate);
-    preflight(graph_, parts, options_.kernels);
+    preflight(graph_, parts, options_);
     note_outputs();
     define_inputs();
     debug_.mark(method_.method(), 0);
     in_place_ = in_place_writes(graph_, parts);
-    for (const Part& part : parts.parts) {
-      for (const Node* node : part.nodes) {
-        count_moves(*node, node->result()->dtype(), graph_.symbol_table(), report_);
-        ++report_.ops;
-      }
-      part.delegated ? delegate(part) : kernel(part);
-      debug_.mark(method_.method(), part.delegated ? 0 : debug_.of(*part.nodes[0]));
-    }
+    run_parts(parts);
     define_outputs();
     write_inputs();
     debug_.mark(method_.method(), 0);
@@ -117,9 +133,18 @@ class Lowering {
     return std::move(method_.method());
   }
 
-  pte::MethodDebugMap take_debug_map() { return debug_.take(); }
-
  private:
+  void run_parts(const Partition& parts) {
+    for (const Part& part : parts.parts) {
+      for (const Node* node : part.nodes) {
+        count_moves(*node, node->result()->dtype(), graph_.symbol_table(), report_);
+        ++report_.ops;
+      }
+      part.delegated ? delegate(part) : kernel(part);
+      debug_.mark(method_.method(), part.delegated ? 0 : debug_.of(*part.nodes[0]));
+    }
+  }
+
   void define_inputs() {
     for (const GraphInput& input : graph_.inputs()) {
       if (input.value == nullptr) {
@@ -258,6 +283,7 @@ class Lowering {
 
   void kernel(const Part& part) {
     const Node& node = *part.nodes[0];
+    if (node.is(Op::scan)) return scan(node);
     const bool same_bytes =
         node.is(Op::reinterpret) ||
         (node.is(Op::relayout) && node.attrs<RelayoutAttrs>().relayout.is_view());
@@ -276,14 +302,79 @@ class Lowering {
     report_.portable_ops.push_back({op, 1, part.why});
   }
 
-  DebugHandles debug_;
+  /// The scans that are one loop with this one, and this one.
+  static std::vector<const Node*> one_loop(const Node& node) {
+    std::vector<const Node*> scans;
+    const auto& attrs = node.attrs<ScanAttrs>();
+    for (const auto& [user, operand] : node.operand(0)->uses()) {
+      if (operand != 0 || !user->is(Op::scan)) continue;
+      const auto& other = user->attrs<ScanAttrs>();
+      if (std::ranges::equal(user->operands(), node.operands()) && other.body == attrs.body &&
+          other.backwards == attrs.backwards)
+        scans.push_back(user);
+    }
+    return scans;
+  }
+
+  /// A loop. What is carried from step to step lies where the last step's result is wanted.
+  void scan(const Node& node) {
+    if (!scanned_.insert(&node).second) return;
+    // Another loop may have the same body.
+    const Graph& body =
+        unfinished_.bodies.emplace_back(copy_of(*node.attrs<ScanAttrs>().body.graph));
+    std::vector<const Value*> wanted(body.outputs().size());
+    for (const Node* other : one_loop(node)) {
+      const Value*& result = wanted[static_cast<size_t>(other->attrs<ScanAttrs>().output)];
+      if (result != nullptr) continue;  // the same again is a loop of its own
+      result = other->result();
+      scanned_.insert(other);
+      define_result(result);
+    }
+    std::vector<pte::ValueId> operands;
+    for (const Value* operand : node.operands()) operands.push_back(method_.tensor(operand));
+    for (size_t i = 0; i < body.outputs().size(); ++i) {
+      const std::optional<size_t> to = body.outputs()[i].writes;
+      if (!to) continue;
+      const Value* carried = body.inputs()[*to].value;
+      method_.define_as(carried, wanted[i] != nullptr ? method_.tensor(wanted[i])
+                                                      : method_.temporary(carried->type()));
+      copy_to(method_.tensor(carried), operands[*to], carried);
+    }
+    run_loop(node, body, operands, wanted);
+  }
+
+  void run_loop(const Node& node, const Graph& body, const std::vector<pte::ValueId>& operands,
+                const std::vector<const Value*>& wanted) {
+    Lowering step(constants_, states_, program_, report_, body, options_, unfinished_);
+    step.note_outputs();
+    std::vector<size_t> sequences;
+    for (size_t i = 0; i < operands.size(); ++i)
+      if (!is_carried(body, i)) sequences.push_back(i);
+    const pte::ValueId length =
+        method_.size(Sum(node.operand(static_cast<int>(sequences[0]))->shape()[0]));
+    LoopCalls loop(method_, length, node.attrs<ScanAttrs>().backwards);
+    for (const size_t i : sequences) {
+      method_.define(body.inputs()[i].value);
+      loop.load(operands[i], method_.tensor(body.inputs()[i].value));
+    }
+    step.run_parts(partition(body, options_.delegate));
+    for (size_t i = 0; i < wanted.size(); ++i)
+      if (wanted[i] != nullptr && !body.outputs()[i].writes)
+        loop.store(wanted[i], method_.tensor(body.outputs()[i].value));
+    step.write_inputs();
+    loop.end();
+  }
+
+  Unfinished& unfinished_;
+  DebugHandles& debug_;
   const LowerOptions& options_;
   pte::Program& program_;
   Report& report_;
   const Graph& graph_;
   ConstantPool& constants_;
   const StatePlan& states_;
-  MethodBuilder method_;
+  MethodBuilder& method_;
+  std::unordered_set<const Node*> scanned_;            // scans whose results are there
   std::unordered_map<const Value*, size_t> in_place_;  // computed in the memory of this input
   std::unordered_map<const Value*, const std::vector<int>*> orders_;  // how outputs lie in memory
   std::unordered_set<const Value*> overwritten_;  // inputs that hold something else at the end
@@ -332,9 +423,10 @@ pte::Program lower(const std::vector<Graph>& graphs, Report& report, const Lower
   std::vector<pte::MethodIoNames> names;
   std::vector<pte::MethodDebugMap> debug_maps;
   for (const Graph& graph : graphs) {
-    Lowering lowering(constants, states, program, report, graph, options);
-    program.methods.push_back(lowering.run());
-    debug_maps.push_back(lowering.take_debug_map());
+    Unfinished unfinished(constants, graph);
+    program.methods.push_back(
+        Lowering(constants, states, program, report, graph, options, unfinished).run());
+    debug_maps.push_back(unfinished.debug.take());
     names.push_back(io_names(graph));
     report.methods.push_back(graph.name());
     for (size_t i = 0; i < graph.symbols().size(); ++i) {

@@ -85,7 +85,8 @@ std::unordered_map<const Value*, size_t> in_place_writes(const Graph& graph,
       written.push_back(value);
     for (const Value* value = last; value != state;) {
       const Node* writer = value->def();
-      if (writer == nullptr || writer->is(Op::constant)) break;
+      // A loop gives some of its results earlier than where they stand.
+      if (writer == nullptr || writer->is(Op::constant) || writer->is(Op::scan)) break;
       const Value* old = written_to(value);
       const bool is_first = old == nullptr || old == state;
       if (!steps.is_read_before(is_first ? state : old, *writer)) break;
