@@ -18,17 +18,25 @@ const std::vector<ValueId>& arguments(const Instruction& instruction) {
                     instruction);
 }
 
-/// A buffer that a loop and something outside of it use is in use in the whole loop.
-void stretch(std::vector<BufferLife>& lives, int32_t first, int32_t last) {
-  for (BufferLife& life : lives) {
-    const bool outside = life.first_use < first || life.last_use > last;
-    if (!outside || life.last_use < first || life.first_use > last) continue;
-    life.first_use = std::min(life.first_use, first);
-    life.last_use = std::max(life.last_use, last);
-  }
+}  // namespace
+
+std::vector<Steps> loops_of(const Method& method) {
+  std::vector<Steps> loops;
+  for (size_t step = 0; step < method.instructions.size(); ++step)
+    if (const auto* jump = std::get_if<JumpFalse>(&method.instructions[step]);
+        jump != nullptr && jump->target <= step)
+      loops.push_back({jump->target, static_cast<int64_t>(step)});
+  return loops;
 }
 
-}  // namespace
+Steps in_use(Steps uses, std::span<const Steps> loops) {
+  for (const Steps& loop : loops) {
+    const bool meets = uses.first <= loop.last && uses.last >= loop.first;
+    const bool inside = uses.first >= loop.first && uses.last <= loop.last;
+    if (meets && !inside) uses = {std::min(uses.first, loop.first), std::max(uses.last, loop.last)};
+  }
+  return uses;
+}
 
 MemoryPlan plan_arena(Method& method, std::span<const Alias> aliases) {
   std::vector<ValueId> owner(method.values.size());
@@ -67,9 +75,12 @@ MemoryPlan plan_arena(Method& method, std::span<const Alias> aliases) {
     }
   }
   for (ValueId id : method.outputs) use(id, steps);
-  for (int32_t step = 0; step < steps; ++step)
-    if (const auto* jump = std::get_if<JumpFalse>(&method.instructions[static_cast<size_t>(step)]))
-      stretch(lives, static_cast<int32_t>(jump->target), step);
+  const std::vector<Steps> loops = loops_of(method);
+  for (BufferLife& life : lives) {
+    const Steps whole = in_use({life.first_use, life.last_use}, loops);
+    life.first_use = static_cast<int32_t>(whole.first);
+    life.last_use = static_cast<int32_t>(whole.last);
+  }
 
   MemoryPlan plan = plan_memory(lives);
   for (size_t id = 0; id < method.values.size(); ++id) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "pte/arena.h"
 #include "pte/writer.h"
 
 namespace layline {
@@ -33,7 +34,9 @@ std::vector<ArenaTensor> PteProgram::arena() const {
       for (const pte::ValueId id : arguments_of(method.instructions[static_cast<size_t>(step)]))
         use(id, step);
     for (const pte::ValueId id : method.outputs) use(id, std::max<int64_t>(steps - 1, 0));
-    for (const auto& [id, life] : lives) {
+    const std::vector<pte::Steps> loops = pte::loops_of(method);
+    for (const auto& [id, uses] : lives) {
+      const pte::Steps life = pte::in_use({uses.first, uses.second}, loops);
       const auto* tensor = std::get_if<pte::TensorDesc>(&method.values[static_cast<size_t>(id)]);
       if (tensor == nullptr) continue;
       const auto* place = std::get_if<pte::PlannedData>(&tensor->storage);
@@ -41,7 +44,7 @@ std::vector<ArenaTensor> PteProgram::arena() const {
       auto bytes = static_cast<int64_t>(pte::size_of(tensor->type));
       for (const int32_t size : tensor->sizes) bytes *= size;
       tensors.push_back({method.name, fmt::format("[{}]", fmt::join(tensor->sizes, ",")),
-                         static_cast<int64_t>(place->offset), bytes, life.first, life.second});
+                         static_cast<int64_t>(place->offset), bytes, life.first, life.last});
     }
   }
   return tensors;

@@ -353,3 +353,45 @@ class DynamicPlace(nn.Module):
             (torch.arange(length) + place) * (place * 2 + length),
             torch.arange(8) < place + length,
         )
+
+
+STEPS = Dim("steps", min=1, max=30)
+
+
+@case(
+    "dynamic_recurrent",
+    **at_sizes((2, 7, 6), (2, 1, 6), (2, 30, 6), (2, 8, 6), (2, 2, 6)),
+    dynamic_shapes=({1: STEPS},),
+    expect="lstm.input gru.input rnn_tanh.input",
+)
+class DynamicRecurrent(nn.Module):
+    """Loops: both directions, several layers, and one loop on the results of another."""
+
+    def __init__(self):
+        super().__init__()
+        form = {"batch_first": True, "bidirectional": True}
+        self.lstm = nn.LSTM(6, 4, num_layers=2, **form)
+        self.gru = nn.GRU(8, 5, **form)
+        self.rnn = nn.RNN(10, 3, batch_first=True)
+
+    def forward(self, x):
+        x, (hidden, cell) = self.lstm(x)
+        x, last = self.gru(x)
+        return self.rnn(x)[0], hidden, cell, last
+
+
+@case(
+    "dynamic_recurrent_projection",
+    **at_sizes((7, 2, 6), (1, 2, 6), (30, 2, 6), (8, 2, 6), (2, 2, 6)),
+    dynamic_shapes=({0: STEPS},),
+)
+class DynamicRecurrentProjection(nn.Module):
+    """Two loops with the same weights, and a state that is shorter than the cell."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(6, 4, proj_size=2, bias=False)
+
+    def forward(self, x):
+        y, (hidden, cell) = self.lstm(x)
+        return y + self.lstm(2 * x)[0], hidden, F.relu(cell)

@@ -18,6 +18,7 @@ no array, and its index is skipped. Arrays are stored in logical shape and C ord
 memory format of the tensor. The same arrays make the same file, byte for byte.
 """
 
+import contextlib
 import math
 import re
 import warnings
@@ -28,6 +29,8 @@ import numpy as np
 import torch
 from torch import nn
 from torch.utils import _pytree as pytree
+
+from recurrent_shapes import recurrent_shapes
 
 warnings.filterwarnings("ignore")
 torch.set_num_threads(1)
@@ -134,7 +137,8 @@ def least_metadata(program):
 
 
 def export(model, inputs, decomposed=False, dynamic_shapes=None):
-    program = torch.export.export(model, inputs, dynamic_shapes=dynamic_shapes)
+    with recurrent_shapes() if dynamic_shapes else contextlib.nullcontext():
+        program = torch.export.export(model, inputs, dynamic_shapes=dynamic_shapes)
     program = program.run_decompositions() if decomposed else program
     lean_metadata(program)
     return program

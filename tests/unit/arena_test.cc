@@ -57,6 +57,16 @@ TEST(Arena, WhatIsReadLaterDoesNot) {
   EXPECT_EQ(output.bytes(), 48u);
 }
 
+/// The last two kernels run again and again: what they find must still be there.
+TEST(Arena, WhatALoopReadsLivesAsLongAsTheLoop) {
+  Chain chain;
+  chain.method.instructions.push_back(JumpFalse{{chain.method.add(false)}, /*target=*/1});
+  EXPECT_EQ(chain.bytes(), 48u);
+  Chain inside;
+  inside.method.instructions.push_back(JumpFalse{{inside.method.add(false)}, /*target=*/0});
+  EXPECT_EQ(inside.bytes(), 48u);  // the output is in use in the whole loop
+}
+
 TEST(Arena, InputsLiveFromTheStartAndOutputsToTheEnd) {
   Chain late;  // an input that only the last kernel reads
   const ValueId input = late.add(PlannedData{});

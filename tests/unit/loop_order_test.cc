@@ -58,7 +58,8 @@ enum Kind { kPermutation, kView, kDigits };
 
 /// Which relayouts of any port an op must let through.
 bool must_cross(const Node& node, Kind kind) {
-  if (node.is(Op::grid_sample) || node.is(Op::causal_attention) || node.is(Op::counted_slice))
+  if (node.is(Op::grid_sample) || node.is(Op::causal_attention) || node.is(Op::counted_slice) ||
+      node.is(Op::scan))
     return false;
   if (kind == kView || is_elementwise(node.op())) return true;
   switch (node.op()) {

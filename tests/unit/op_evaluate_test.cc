@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "ir/evaluate.h"
+#include "ir/text.h"
 #include "make_tensor.h"
 
 namespace layline {
@@ -113,6 +114,27 @@ std::vector<Case> attention_cases() {
             f32({1, 3, 1, 1}, {10, 20, 40}), i64({}, {1})},
            NoAttrs{},
            f32({1, 2, 2, 1}, {15, 20, 40, 10})}};
+}
+
+/// A running sum, twice the element that is added, and what the sum was before.
+std::vector<Case> scan_cases() {
+  const auto body = std::make_shared<Graph>(parse_graph(R"(graph "step" {
+    input "sum" %sum : f32[]
+    input "x" %x : f32[]
+    %next = add(%x, %sum)
+    %twice = add(%x, %x)
+    write %next to %sum
+    output "sums" %next
+    output "twice" %twice
+    output "before" %sum
+  })",
+                                                        "body"));
+  const std::vector<Tensor> inputs = {f32({}, {10}), f32({3}, {1, 2, 3})};
+  return {{Op::scan, inputs, ScanAttrs{{body}, 0}, f32({}, {16})},
+          {Op::scan, inputs, ScanAttrs{{body}, 1}, f32({3}, {11, 13, 16})},
+          {Op::scan, inputs, ScanAttrs{{body}, 1, true}, f32({3}, {16, 15, 13})},
+          {Op::scan, inputs, ScanAttrs{{body}, 2}, f32({3}, {2, 4, 6})},
+          {Op::scan, inputs, ScanAttrs{{body}, 3}, f32({3}, {10, 11, 13})}};
 }
 
 std::vector<Case> binary_cases() {
@@ -455,8 +477,8 @@ std::vector<Case> quantisation_cases() {
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (auto family : {movement_cases, attention_cases, binary_cases, unary_cases, contraction_cases,
-                      window_cases, axis_cases, quantisation_cases})
+  for (auto family : {movement_cases, attention_cases, scan_cases, binary_cases, unary_cases,
+                      contraction_cases, window_cases, axis_cases, quantisation_cases})
     std::ranges::move(family(), std::back_inserter(cases));
   return cases;
 }

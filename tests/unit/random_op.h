@@ -87,6 +87,8 @@ class RandomOps {
         return gather_elements();
       case Op::causal_attention:
         return causal_attention();
+      case Op::scan:
+        return scan();
       case Op::scatter:
         return scatter();
       case Op::scatter_elements:
@@ -382,6 +384,21 @@ class RandomOps {
              NoAttrs{});
     result.operands[3].set_int(0, random_.between(0, keys - queries));
     return result;
+  }
+  /// A running sum, and what is added to it.
+  OpInstance scan() {
+    const TensorType element{DType::f32, shape(0, 3)};
+    TensorType sequence = element;
+    sequence.shape.insert(sequence.shape.begin(), Dim(random_.between(1, 3)));
+    auto body = std::make_shared<Graph>("step");
+    Value* x = body->add_input("x", element);
+    Value* sum = body->add_input("sum", element);
+    Value* next = body->add(Op::add, {x, sum}, BinaryAttrs{}, nullptr);
+    body->add_write(1, next);
+    body->add_output("sums", next);
+    body->add_output("old", sum);
+    return make(Op::scan, {sequence, element},
+                ScanAttrs{{std::move(body)}, random_.between(0, 2), random_.chance(2)});
   }
   /// Every place at most once: which of two updates comes last is a matter of order.
   OpInstance scatter() {

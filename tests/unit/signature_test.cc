@@ -170,6 +170,10 @@ TEST(Signature, IsAsDescribed) {
       {{"f32[2,3,4,5]", "f32[2,6,2,5]", "f32[2,6,2,5]", "i64[]"},
        "causal_attention(%x0, %x1, %x2, %x3)",
        "p2 o3 o6 p2 p2 r5 p5 | 0 | 0 1 3.4 5, 0 2 3 5, 0 2 3 6, > 0 1 3.4 6"},
+      {{"f32[2,3]", "f32[3]"},
+       "scan(%x0, %x1) { body = graph \"b\" { input \"x\" %x : f32[3] input \"y\" %y : f32[3] "
+       "%z = add(%x, %y) output \"z\" %z write %z to %y } }",
+       "o2 o3 o3 o2 o3 | 0 | 0 1, 2 > 3 4"},
       {{"f32[2,3]", "i64[2,3]", "f32[2,3]"},
        "scatter_elements(%x0, %x1, %x2) { axis = 0 }",
        "o2 p3 | 2 | 0 1, 0 1, 0 1 > 0 1"},

@@ -57,6 +57,14 @@ graph "every op" {
   %gather_elements = gather_elements(%slope, %i)
   %first = constant() { data = i64[] (1) }
   %causal_attention = causal_attention(%x, %x, %x, %first)
+  %scan = scan(%m, %slope) { output = 1, backwards = true, body = graph "step" {
+    input "x" %x : f32[8]
+    input "sum" %sum : f32[8]
+    %next = add(%x, %sum) @1
+    write %next to %sum
+    output "sums" %next
+    origin @1 "add" "model.py:3" ""
+  } }
   %places = constant() { data = i64[2,1] (2, 0) }
   %rows = slice(%m) { start = [0,0], size = [2,8], step = [1,1] }
   %scatter = scatter(%m, %places, %rows)
