@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "frontend/ops/arithmetic.h"
 #include "frontend/ops/creation.h"
 #include "ir/finite.h"
 #include "ir/tensor.h"
@@ -85,8 +86,8 @@ Value* ungrouped(const Builder& build, Value* x) {
 
 }  // namespace
 
-Value* attention(const Builder& build, Value* query, Value* key, Value* value,
-                 const Attention& how) {
+AttentionSteps attention_steps(const Builder& build, Value* query, Value* key, Value* value,
+                               const Attention& how) {
   for (const Value* operand : {query, key, value})
     if (operand->shape().size() < 2) build.fail("takes no {}", to_string(operand->type()));
   const DType dtype = query->dtype();
@@ -111,12 +112,25 @@ Value* attention(const Builder& build, Value* query, Value* key, Value* value,
   }
   const double scale = how.scale.value_or(1 / std::sqrt(static_cast<double>(width.value())));
   query = build.add(Op::mul, {query, build.scalar(dtype, scale)});
-  Value* scores = build.add(Op::matmul, {query, key}, MatmulAttrs{true});
-  if (mask.addend != nullptr) scores = build.add(Op::add, {scores, mask.addend});
-  Value* weights = build.add(Op::softmax, {scores}, AxisAttrs{scores->type().rank() - 1});
-  if (mask.keep != nullptr) weights = build.add(Op::mul, {weights, mask.keep});
-  Value* y = build.add(Op::matmul, {weights, value}, MatmulAttrs{});
-  return several_queries ? ungrouped(build, y) : y;
+  AttentionSteps steps;
+  steps.scores = build.add(Op::matmul, {query, key}, MatmulAttrs{true});
+  steps.capped = steps.scores;
+  if (how.cap != 0) {
+    Value* bent = build.add(Op::tanh, {times(build, steps.scores, 1 / how.cap)});
+    steps.capped = times(build, bent, how.cap);
+  }
+  Value* masked = steps.capped;
+  if (mask.addend != nullptr) masked = build.add(Op::add, {masked, mask.addend});
+  steps.weights = build.add(Op::softmax, {masked}, AxisAttrs{masked->type().rank() - 1});
+  if (mask.keep != nullptr) steps.weights = build.add(Op::mul, {steps.weights, mask.keep});
+  Value* y = build.add(Op::matmul, {steps.weights, value}, MatmulAttrs{});
+  steps.result = several_queries ? ungrouped(build, y) : y;
+  return steps;
+}
+
+Value* attention(const Builder& build, Value* query, Value* key, Value* value,
+                 const Attention& how) {
+  return attention_steps(build, query, key, value, how).result;
 }
 
 }  // namespace layline::ops

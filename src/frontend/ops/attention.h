@@ -16,8 +16,20 @@ struct Attention {
   /// sees keys 0 to its place; there is no mask then.
   Value* places = nullptr;
   std::optional<double> scale;  // 1 / sqrt(width of a head) if not given
+  double cap = 0;               // scores are bent towards -cap and cap, unless it is 0
   bool grouped = false;         // a head of keys serves several heads of queries
 };
+
+/// What attention computes on its way. With grouped queries, all but the result are [..., groups,
+/// heads of a group, queries, keys].
+struct AttentionSteps {
+  Value* scores;   // q k^T * scale
+  Value* capped;   // these, bent
+  Value* weights;  // what the values are weighted with
+  Value* result;
+};
+AttentionSteps attention_steps(const Builder& build, Value* query, Value* key, Value* value,
+                               const Attention& how);
 
 /// softmax(q k^T * scale + mask) v, for [..., heads, rows, width].
 Value* attention(const Builder& build, Value* query, Value* key, Value* value,

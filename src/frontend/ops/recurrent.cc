@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "frontend/ops/creation.h"
 #include "frontend/ops/shapes.h"
 
 namespace layline::ops {
@@ -26,6 +27,29 @@ Value* gate(const Builder& build, Value* gates, int64_t index, int64_t count) {
 
 Value* sigmoid(const Builder& build, Value* x) { return build.add(Op::sigmoid, {x}); }
 Value* tanh(const Builder& build, Value* x) { return build.add(Op::tanh, {x}); }
+Value* relu(const Builder& build, Value* x) {
+  return build.clamp(x, 0, std::numeric_limits<double>::infinity());
+}
+
+/// One layer in one direction: how it computes, and with which weights.
+struct Direction {
+  const RecurrentLayers& layers;
+  const RecurrentWeights& weights;
+
+  Value* apply(const Builder& build, const Activation& given,
+               Value* (*otherwise)(const Builder& build, Value* x), Value* x) const {
+    if (layers.clip < std::numeric_limits<double>::infinity())
+      x = build.clamp(x, -layers.clip, layers.clip);
+    return given ? given(build, x) : otherwise(build, x);
+  }
+  Value* gate(const Builder& build, Value* x) const {
+    return apply(build, weights.functions.gate, sigmoid, x);
+  }
+  Value* update(const Builder& build, Value* x) const {
+    return apply(build, weights.functions.update, layers.kind == Recurrence::rnn_relu ? relu : tanh,
+                 x);
+  }
+};
 
 /// A kind of layer: the part of its gates that the input makes, for all steps at once, and the step
 /// from one state to the next.
@@ -33,63 +57,86 @@ struct Kind {
   bool has_cell;
   bool separate_biases;  // the hidden bias is added inside the step, and not with the input's
   RecurrentState (*step)(const Builder& build, Value* from_input, const RecurrentState& before,
-                         const RecurrentWeights& weights);
+                         const Direction& direction);
 };
 
 RecurrentState lstm_step(const Builder& build, Value* from_input, const RecurrentState& before,
-                         const RecurrentWeights& weights) {
+                         const Direction& direction) {
+  const RecurrentWeights& weights = direction.weights;
   Value* gates =
       build.add(Op::add, {from_input, linear(build, before.hidden, weights.hidden, nullptr)});
-  Value* input = sigmoid(build, gate(build, gates, 0, 4));
-  Value* forget = sigmoid(build, gate(build, gates, 1, 4));
-  Value* update = tanh(build, gate(build, gates, 2, 4));
-  Value* output = sigmoid(build, gate(build, gates, 3, 4));
+  auto part = [&](int64_t index, int64_t peephole, Value* cell) {
+    Value* sum = gate(build, gates, index, 4);
+    if (weights.peepholes == nullptr) return sum;
+    Value* factor = gate(build, weights.peepholes, peephole, 3);
+    return build.add(Op::add, {sum, build.add(Op::mul, {factor, cell})});
+  };
+  Value* input = direction.gate(build, part(0, 0, before.cell));
+  Value* forget = direction.layers.coupled
+                      ? build.add(Op::sub, {build.scalar(input->dtype(), 1), input})
+                      : direction.gate(build, part(1, 1, before.cell));
+  Value* update = direction.update(build, gate(build, gates, 2, 4));
   Value* cell = build.add(
       Op::add, {build.add(Op::mul, {forget, before.cell}), build.add(Op::mul, {input, update})});
-  Value* hidden = build.add(Op::mul, {output, tanh(build, cell)});
+  Value* output = direction.gate(build, part(3, 2, cell));
+  Value* hidden =
+      build.add(Op::mul, {output, direction.apply(build, weights.functions.output, tanh, cell)});
   if (weights.projection != nullptr) hidden = linear(build, hidden, weights.projection, nullptr);
   return {hidden, cell};
 }
 
-/// The reset gate multiplies what the hidden state contributes to the new one, its bias included.
+/// The last gate of a weight or bias of three, or the first two.
+Value* rows(const Builder& build, Value* gates, bool last) {
+  if (gates == nullptr) return nullptr;
+  const auto size = divide(gates->shape()[0], 3);
+  if (!size || !size->is_static())
+    build.fail("a weight has {} rows, expected three gates", to_string(gates->shape()[0]));
+  return last ? build.slice(gates, 0, 2 * size->value(), size->value())
+              : build.slice(gates, 0, 0, 2 * size->value());
+}
+
+/// The reset gate multiplies what the hidden state contributes to the new one, its bias included,
+/// or the hidden state itself.
 RecurrentState gru_step(const Builder& build, Value* from_input, const RecurrentState& before,
-                        const RecurrentWeights& weights) {
-  Value* from_hidden = linear(build, before.hidden, weights.hidden, weights.hidden_bias);
+                        const Direction& direction) {
+  const RecurrentWeights& weights = direction.weights;
+  const bool reset_first = direction.layers.reset_first;
+  Value* weight = reset_first ? rows(build, weights.hidden, false) : weights.hidden;
+  Value* bias = reset_first ? rows(build, weights.hidden_bias, false) : weights.hidden_bias;
+  Value* from_hidden = linear(build, before.hidden, weight, bias);
   auto sum = [&](int64_t index) {
-    return build.add(Op::add,
-                     {gate(build, from_input, index, 3), gate(build, from_hidden, index, 3)});
+    return build.add(Op::add, {gate(build, from_input, index, 3),
+                               gate(build, from_hidden, index, reset_first ? 2 : 3)});
   };
-  Value* reset = sigmoid(build, sum(0));
-  Value* keep = sigmoid(build, sum(1));
-  Value* update = tanh(
-      build, build.add(Op::add, {gate(build, from_input, 2, 3),
-                                 build.add(Op::mul, {reset, gate(build, from_hidden, 2, 3)})}));
+  Value* reset = direction.gate(build, sum(0));
+  Value* keep = direction.gate(build, sum(1));
+  Value* to_update = nullptr;
+  if (reset_first) {
+    Value* kept = build.add(Op::mul, {reset, before.hidden});
+    weight = rows(build, weights.hidden, true);
+    bias = rows(build, weights.hidden_bias, true);
+    to_update = linear(build, kept, weight, bias);
+  } else {
+    to_update = build.add(Op::mul, {reset, gate(build, from_hidden, 2, 3)});
+  }
+  Value* update =
+      direction.update(build, build.add(Op::add, {gate(build, from_input, 2, 3), to_update}));
   Value* difference = build.add(Op::sub, {before.hidden, update});
   return {build.add(Op::add, {update, build.add(Op::mul, {keep, difference})}), nullptr};
 }
 
-Value* rnn_sum(const Builder& build, Value* from_input, const RecurrentState& before,
-               const RecurrentWeights& weights) {
-  return build.add(Op::add, {from_input, linear(build, before.hidden, weights.hidden, nullptr)});
-}
-
-RecurrentState rnn_tanh_step(const Builder& build, Value* from_input, const RecurrentState& before,
-                             const RecurrentWeights& weights) {
-  return {tanh(build, rnn_sum(build, from_input, before, weights)), nullptr};
-}
-
-RecurrentState rnn_relu_step(const Builder& build, Value* from_input, const RecurrentState& before,
-                             const RecurrentWeights& weights) {
-  Value* sum = rnn_sum(build, from_input, before, weights);
-  return {build.clamp(sum, 0, std::numeric_limits<double>::infinity()), nullptr};
+RecurrentState rnn_step(const Builder& build, Value* from_input, const RecurrentState& before,
+                        const Direction& direction) {
+  Value* from_hidden = linear(build, before.hidden, direction.weights.hidden, nullptr);
+  return {direction.update(build, build.add(Op::add, {from_input, from_hidden})), nullptr};
 }
 
 /// The kinds, in the order of Recurrence.
 constexpr Kind kKinds[] = {
     {true, false, lstm_step},
     {false, true, gru_step},
-    {false, false, rnn_tanh_step},
-    {false, false, rnn_relu_step},
+    {false, false, rnn_step},
+    {false, false, rnn_step},
 };
 
 const Kind& kind_of(Recurrence recurrence) { return kKinds[static_cast<size_t>(recurrence)]; }
@@ -124,33 +171,71 @@ Value* copied(const Builder& build, const Builder& body, Value* value) {
   return body.add(node->op(), std::move(operands), node->attributes());
 }
 
-/// The steps of one layer as a loop over [steps, batch, gates * hidden]; `state` becomes the last.
-Value* loop(const Builder& build, const Kind& kind, Value* parts, const RecurrentWeights& weights,
-            bool backwards, RecurrentState& state) {
-  auto graph = std::make_shared<Graph>("step");
-  const Builder body(*graph, build.origin());
-  TensorType part = parts->type();
-  part.shape.erase(part.shape.begin());
-  Value* x = graph->add_input("x", std::move(part));
-  RecurrentState before{graph->add_input("hidden", state.hidden->type())};
-  if (kind.has_cell) before.cell = graph->add_input("cell", state.cell->type());
+/// One step from a state to the next; gives the step's output. Sequences that have ended (`within`
+/// is false, [batch, 1]) keep their state and give 0. Null means that all go on.
+Value* advance(const Builder& build, const Direction& direction, Value* part, Value* within,
+               RecurrentState& state) {
+  RecurrentState next = kind_of(direction.layers.kind).step(build, part, state, direction);
+  Value* output = next.hidden;
+  if (within != nullptr) {
+    output = build.add(Op::where, {within, output, build.scalar(output->dtype(), 0)});
+    next.hidden = build.add(Op::where, {within, next.hidden, state.hidden});
+    if (state.cell != nullptr) next.cell = build.add(Op::where, {within, next.cell, state.cell});
+  }
+  state = next;
+  return output;
+}
+
+/// Which sequences go on at each step, [steps, batch, 1]; null if all do.
+Value* steps_within(const Builder& build, Value* lengths, const Dim& steps) {
+  if (lengths == nullptr) return nullptr;
+  Value* places = arange(build, {lengths->dtype(), {steps, 1, 1}}, 0, 1);
+  Value* ends = build.view(lengths, {1, lengths->shape()[0], 1});
+  return build.add(Op::less, {places, ends});
+}
+
+/// The weights of a step, in the graph of a loop's body.
+RecurrentWeights copied(const Builder& build, const Builder& body, const Kind& kind,
+                        const RecurrentWeights& weights) {
   RecurrentWeights own;
   own.hidden = copied(build, body, weights.hidden);
   if (kind.separate_biases) own.hidden_bias = copied(build, body, weights.hidden_bias);
   own.projection = copied(build, body, weights.projection);
-  const RecurrentState after = kind.step(body, x, before, own);
-  graph->add_output("output", after.hidden);
-  graph->add_write(1, after.hidden);
-  if (kind.has_cell) graph->add_write(2, after.cell);
+  own.peepholes = copied(build, body, weights.peepholes);
+  own.functions = weights.functions;
+  return own;
+}
 
-  std::vector<Value*> operands = {parts, state.hidden};
-  if (kind.has_cell) operands.push_back(state.cell);
+/// The steps of one layer as a loop over [steps, batch, gates * hidden]; `state` becomes the last.
+Value* loop(const Builder& build, Value* parts, const Direction& direction, bool backwards,
+            RecurrentState& state) {
+  auto graph = std::make_shared<Graph>("step");
+  const Builder body(*graph, build.origin());
+  std::vector<Value*> operands;
+  auto input = [&](const char* name, Value* operand, bool is_sequence) {
+    TensorType type = operand->type();
+    if (is_sequence) type.shape.erase(type.shape.begin());
+    operands.push_back(operand);
+    return graph->add_input(name, std::move(type));
+  };
+  Value* x = input("x", parts, true);
+  RecurrentState carried{input("hidden", state.hidden, false)};
+  if (state.cell != nullptr) carried.cell = input("cell", state.cell, false);
+  Value* within = steps_within(build, direction.layers.lengths, parts->shape()[0]);
+  if (within != nullptr) within = input("within", within, true);
+  const Kind& kind = kind_of(direction.layers.kind);
+  const RecurrentWeights own = copied(build, body, kind, direction.weights);
+  graph->add_output("output", advance(body, {direction.layers, own}, x, within, carried));
+  graph->add_write(1, carried.hidden);
+  if (state.cell != nullptr) graph->add_write(2, carried.cell);
+
   const BodyRef ref{std::move(graph)};
   const auto result = [&](int64_t output) {
     return build.add(Op::scan, operands, ScanAttrs{ref, output, backwards});
   };
   Value* outputs = result(0);
-  state = {result(1), kind.has_cell ? result(2) : nullptr};
+  Value* hidden = result(1);
+  state = {hidden, state.cell != nullptr ? result(2) : nullptr};
   return outputs;
 }
 
@@ -161,24 +246,29 @@ Value* transposed(const Builder& build, Value* x) {
 }
 
 /// One layer in one direction; `state` becomes the last one.
-Value* run(const Builder& build, const Kind& kind, Value* x, const RecurrentWeights& weights,
-           int64_t time_axis, bool backwards, RecurrentState& state) {
-  Value* parts = input_part(build, kind, x, weights);
-  const auto time = static_cast<size_t>(time_axis);
-  if (!x->shape()[time].is_static()) {
-    if (time_axis == 1) parts = transposed(build, parts);
-    Value* outputs = loop(build, kind, parts, weights, backwards, state);
-    return time_axis == 1 ? transposed(build, outputs) : outputs;
+Value* run(const Builder& build, Value* x, const Direction& direction, bool backwards,
+           RecurrentState& state) {
+  const RecurrentLayers& layers = direction.layers;
+  const int64_t time = layers.time_axis;
+  Value* parts = input_part(build, kind_of(layers.kind), x, direction.weights);
+  const Dim length = x->shape()[static_cast<size_t>(time)];
+  if (!length.is_static()) {
+    if (time == 1) parts = transposed(build, parts);
+    Value* outputs = loop(build, parts, direction, backwards, state);
+    return time == 1 ? transposed(build, outputs) : outputs;
   }
-  const int64_t steps = x->shape()[time].value();
+  const int64_t steps = length.value();
+  Value* all_within = steps_within(build, layers.lengths, steps);
   std::vector<Value*> outputs(static_cast<size_t>(steps));
   for (int64_t i = 0; i < steps; ++i) {
     const int64_t t = backwards ? steps - 1 - i : i;
-    Value* part = without_axes(build, build.slice(parts, time_axis, t, 1), {time_axis});
-    state = kind.step(build, part, state, weights);
-    outputs[static_cast<size_t>(t)] = with_axis(build, state.hidden, time_axis);
+    Value* part = without_axes(build, build.slice(parts, time, t, 1), {time});
+    Value* within = nullptr;
+    if (all_within != nullptr) within = without_axes(build, build.slice(all_within, 0, t, 1), {0});
+    Value* output = advance(build, direction, part, within, state);
+    outputs[static_cast<size_t>(t)] = with_axis(build, output, time);
   }
-  return build.concat(std::move(outputs), time_axis);
+  return build.concat(std::move(outputs), time);
 }
 
 }  // namespace
@@ -215,8 +305,8 @@ RecurrentResults recurrent(const Builder& build, const RecurrentLayers& layers, 
       const auto place = static_cast<int64_t>(index);
       RecurrentState state{row(build, initial.hidden, place),
                            kind.has_cell ? row(build, initial.cell, place) : nullptr};
-      outputs.push_back(
-          run(build, kind, x, layers.weights[index], layers.time_axis, direction == 1, state));
+      outputs.push_back(run(build, x, {layers, layers.weights[index]},
+                            layers.backwards || direction == 1, state));
       hidden.push_back(state.hidden);
       cells.push_back(state.cell);
     }
@@ -229,7 +319,8 @@ RecurrentResults recurrent(const Builder& build, const RecurrentLayers& layers, 
 RecurrentState recurrent_step(const Builder& build, Recurrence recurrence, Value* x,
                               const RecurrentState& before, const RecurrentWeights& weights) {
   const Kind& kind = kind_of(recurrence);
-  return kind.step(build, input_part(build, kind, x, weights), before, weights);
+  const RecurrentLayers one{recurrence, {}};
+  return kind.step(build, input_part(build, kind, x, weights), before, {one, weights});
 }
 
 }  // namespace layline::ops

@@ -2,6 +2,8 @@
 // number of steps is unrolled; a dynamic one is a loop.
 #pragma once
 
+#include <functional>
+#include <limits>
 #include <vector>
 
 #include "ir/builder.h"
@@ -18,6 +20,15 @@ struct RecurrentState {
   Value* cell = nullptr;
 };
 
+using Activation = std::function<Value*(const Builder& build, Value* x)>;
+
+/// The functions of one layer in one direction, where they are not the kind's own.
+struct RecurrentFunctions {
+  Activation gate = nullptr;    // sigmoid if not given
+  Activation update = nullptr;  // tanh if not given; the only one of rnn_tanh and rnn_relu
+  Activation output = nullptr;  // what an LSTM does with its cell: tanh if not given
+};
+
 /// The parameters of one layer in one direction. A weight is [gates * hidden, features].
 struct RecurrentWeights {
   Value* input = nullptr;
@@ -25,6 +36,10 @@ struct RecurrentWeights {
   Value* input_bias = nullptr;   // null if there are no biases
   Value* hidden_bias = nullptr;  // likewise
   Value* projection = nullptr;   // projects an LSTM's hidden state; usually null
+  /// [3 * hidden]: what an LSTM's input, forget and output gates multiply the cell with; usually
+  /// null.
+  Value* peepholes = nullptr;
+  RecurrentFunctions functions = {};
 };
 
 struct RecurrentLayers {
@@ -32,7 +47,15 @@ struct RecurrentLayers {
   /// For each layer, the weights forwards, then those backwards if there are two directions.
   std::vector<RecurrentWeights> weights;
   int64_t directions = 1;
-  int64_t time_axis = 0;  // 0 or 1; the other is the batch
+  int64_t time_axis = 0;   // 0 or 1; the other is the batch
+  bool backwards = false;  // the only direction runs from the last step to the first
+  /// The number of steps of each sequence, i64[batch]; null if all have all. A state stays what it
+  /// is beside the sequence, and the output is 0 there.
+  Value* lengths = nullptr;
+  /// What goes into a function is kept within [-clip, clip].
+  double clip = std::numeric_limits<double>::infinity();
+  bool coupled = false;      // an LSTM forgets as much as it does not take in
+  bool reset_first = false;  // a GRU's reset gate multiplies the hidden state, and not its part
 };
 
 struct RecurrentResults {
