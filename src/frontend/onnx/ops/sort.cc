@@ -6,11 +6,23 @@
 namespace layline::onnx {
 namespace {
 
+/// How many elements are taken; an attribute before opset 10.
+Dim count(const Call& call) {
+  if (call.opset() < 10) return Dim(call.integer("k"));
+  const std::vector<Sum> k = call.sums(1, "`k`");
+  if (k.size() != 1) call.fail("`k` has {} elements, expected one", k.size());
+  return call.graph().symbol_table().dim(k[0]);
+}
+
+/// The elements come in order, whether the model needs it or not. Of equal ones, the first in the
+/// tensor comes first.
 void topk(Call& call) {
   Value* x = call.input(0);
-  const int64_t k = call.opset() >= 10 ? call.integer_at(1, "`k`") : call.integer("k");
-  const int64_t axis = call.axis(call.integer("axis", -1), x->type().rank());
-  const auto [values, places] = ops::topk(call, x, {axis, call.flag("largest", true)}, k);
+  ops::SortOrder order;
+  order.axis = call.axis(call.integer("axis", -1), x->type().rank());
+  order.greatest_first = call.flag("largest", true);
+  order.equals_in_order = true;
+  const auto [values, places] = ops::topk(call, x, order, count(call));
   call.result(values);
   call.result(places);
 }
