@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "base/checked.h"
-#include "ir/tensor.h"
 
 namespace layline::ops {
 namespace {
@@ -65,17 +64,6 @@ Value* nearest_along(const Builder& build, Value* x, const Resized& axis, double
   return build.add(Op::gather, {x, build.constant(indices)}, AxisAttrs{axis.axis});
 }
 
-/// Applies [out, in] weights along an axis.
-Value* weighted(const Builder& build, Value* x, const Resized& axis, const Tensor& weights) {
-  const int last = static_cast<int>(x->shape().size()) - 1;
-  std::vector<int> order(x->shape().size());
-  std::iota(order.begin(), order.end(), 0);
-  std::swap(order[static_cast<size_t>(axis.axis)], order[static_cast<size_t>(last)]);
-  Value* y =
-      build.add(Op::linear, {build.permute(x, order), build.constant(weights)}, LinearAttrs{});
-  return build.permute(y, order);
-}
-
 /// Weights that are linear between the two neighbours of a place.
 Tensor linear_weights(DType dtype, const Resized& axis, bool align_corners) {
   Tensor weights({dtype, {axis.out, axis.in}});
@@ -123,6 +111,15 @@ Tensor filter_weights(DType dtype, const Resized& axis, Filter shape) {
 
 }  // namespace
 
+Value* weighted_along(const Builder& build, Value* x, int64_t axis, const Tensor& weights) {
+  std::vector<int> order(x->shape().size());
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[static_cast<size_t>(axis)], order.back());
+  Value* y =
+      build.add(Op::linear, {build.permute(x, order), build.constant(weights)}, LinearAttrs{});
+  return build.permute(y, order);
+}
+
 void check_resampled(const Builder& build, int64_t in, int64_t out) {
   constexpr int64_t kMostElements = 1 << 26;
   const auto elements = checked_mul(in, out);
@@ -139,7 +136,7 @@ Value* resample_nearest(const Builder& build, Value* x, const ResizedTo& to, dou
 Value* resample_linear(const Builder& build, Value* x, const ResizedTo& to) {
   for (const Resized& axis : resized_axes(build, x, to))
     if (axis.changes())
-      x = weighted(build, x, axis, linear_weights(x->dtype(), axis, to.align_corners));
+      x = weighted_along(build, x, axis.axis, linear_weights(x->dtype(), axis, to.align_corners));
   return x;
 }
 
@@ -147,7 +144,7 @@ Value* resample_filtered(const Builder& build, Value* x, const ResizedTo& to, Fi
   const std::vector<Resized> axes = resized_axes(build, x, to);
   for (size_t i = axes.size(); i-- > 0;)
     if (axes[i].changes())
-      x = weighted(build, x, axes[i], filter_weights(x->dtype(), axes[i], filter));
+      x = weighted_along(build, x, axes[i].axis, filter_weights(x->dtype(), axes[i], filter));
   return x;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "frontend/ops/resize.h"
+#include "ir/tensor.h"
 
 namespace layline::ops {
 
@@ -15,6 +16,9 @@ enum class Filter : uint8_t { triangle, cubic };
 /// Resizes with a filter that widens with the step, so that no element of the source is passed
 /// over.
 Value* resample_filtered(const Builder& build, Value* x, const ResizedTo& to, Filter filter);
+
+/// Applies weights, [out, in], along an axis.
+Value* weighted_along(const Builder& build, Value* x, int64_t axis, const Tensor& weights);
 
 /// Refuses to resize an axis if the [out, in] matrix of weights would be too large, or empty.
 void check_resampled(const Builder& build, int64_t in, int64_t out);

@@ -9,24 +9,28 @@ void grid_sample(Call& call) {
   Value* x = call.tensor("input");
   const int64_t mode = call.integer("interpolation_mode"), outside = call.integer("padding_mode");
   // The numbers of ATen's GridSamplerInterpolation and GridSamplerPadding.
-  if (mode != 0 && mode != 1) call.fail("samples bicubically, which is not supported");
+  static constexpr ops::GridMode kModes[] = {ops::GridMode::linear, ops::GridMode::nearest,
+                                             ops::GridMode::cubic};
+  if (mode < 0 || mode > 2) call.fail("has the interpolation mode {}", mode);
   if (outside < 0 || outside > 2) call.fail("has the padding mode {}", outside);
-  const GridSampleAttrs attrs{mode == 0 ? ResizeMode::bilinear : ResizeMode::nearest,
-                              static_cast<OutsideMode>(outside), call.flag("align_corners", false)};
-  call.result(ops::grid_sample(call, x, call.tensor("grid"), attrs));
+  const ops::GridSampling sampling{kModes[mode], static_cast<OutsideMode>(outside),
+                                   call.flag("align_corners", false)};
+  call.result(ops::grid_sample(call, x, call.tensor("grid"), sampling));
 }
 
 void affine_grid(Call& call) {
   Value* theta = call.tensor("theta");
-  const Ints size = call.ints("size", {});
-  if (size.size() != 4)
-    call.fail("makes a grid of {} axes; only images are supported", size.size());
-  call.result(ops::affine_grid(call, theta, size[2], size[3], call.flag("align_corners", false)));
+  Ints size = call.ints("size", {});
+  if (size.size() != 4 && size.size() != 5)
+    call.fail("makes a grid of {} axes; only images and volumes are supported", size.size());
+  size.erase(size.begin(), size.begin() + 2);
+  call.result(ops::affine_grid(call, theta, size, call.flag("align_corners", false)));
 }
 
 constexpr OpRule kRules[] = {
     {"aten.grid_sampler.default", grid_sample},
     {"aten.grid_sampler_2d.default", grid_sample},
+    {"aten.grid_sampler_3d.default", grid_sample},
     {"aten.affine_grid_generator.default", affine_grid},
 };
 
