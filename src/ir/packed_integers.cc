@@ -96,6 +96,32 @@ Constant packed(const Constant& integers, int bits) {
   return Constant::computed(DType::u8, shape, std::move(block), 0);
 }
 
+Constant unpacked(const Constant& bytes, int bits, int64_t columns) {
+  const int64_t rows = bytes.shape()[0].value(), row_bytes = bytes.shape()[1].value();
+  const Shape shape = {rows, columns};
+  const auto count = static_cast<size_t>(rows * columns);
+  if (count == 0) return Constant::owned(DType::i8, shape, {});
+  const auto integer = [bits](const std::byte* row, int64_t column) {
+    const int64_t first_bit = column * bits;
+    const unsigned digit = (static_cast<unsigned>(row[first_bit / 8]) >> (first_bit % 8)) &
+                           ((1u << static_cast<unsigned>(bits)) - 1);
+    return static_cast<std::byte>(digit - (1u << static_cast<unsigned>(bits - 1)));
+  };
+  const auto compute = [=](std::span<std::byte> out) {
+    const std::vector<std::byte> all = bytes.bytes();
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j)
+        out[static_cast<size_t>(i * columns + j)] = integer(all.data() + i * row_bytes, j);
+  };
+  const std::vector<std::byte> first = bytes.rows(0, 1).bytes();
+  const std::vector<std::byte> last =
+      bytes.rows(static_cast<size_t>(rows - 1), static_cast<size_t>(rows)).bytes();
+  const ComputedBlock::Part part{
+      0, count, {integer(first.data(), 0)}, {integer(last.data(), columns - 1)}};
+  auto block = std::make_shared<ComputedBlock>(count, std::vector{part}, compute);
+  return Constant::computed(DType::i8, shape, std::move(block), 0);
+}
+
 Value* unpacked(const Builder& build, Value* bytes, const Packing& packing) {
   const double base = 1 << packing.bits;
   const auto number = [&](double value) { return build.scalar(DType::f32, value); };

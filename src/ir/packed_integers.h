@@ -20,6 +20,10 @@ struct Packing {
 /// four bits so. The bytes are computed when they are written.
 Constant packed(const Constant& integers, int bits);
 
+/// The first `columns` integers of each row of u8 [rows, bytes of a row], the first in the lowest
+/// bits, as i8: lowered by half of the range. They are computed when they are read.
+Constant unpacked(const Constant& bytes, int bits, int64_t columns);
+
 /// The integers [..., n] that share the bytes [..., n / in_a_byte()], both f32: bytes from 0 to
 /// 255, and integers that are not negative.
 Value* unpacked(const Builder& build, Value* bytes, const Packing& packing);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "frontend/onnx/ops/conv.h"
 #include "frontend/onnx/ops/rules.h"
 #include "frontend/onnx/ops/window.h"
 #include "frontend/ops/pad.h"
@@ -20,31 +21,10 @@ Ints kernel_of(const Call& call, const Value* weight) {
   return kernel;
 }
 
-Value* convolve(const Call& call, Value* bias) {
+void conv(Call& call) {
   Value* x = call.input(0);
-  Value* weight = call.input(1);
-  Window window = read_window(call, x, kernel_of(call, weight));
-  const auto crops = [](int64_t pad) { return pad < 0; };
-  if (std::ranges::any_of(window.low, crops) || std::ranges::any_of(window.high, crops)) {
-    PadAttrs crop{Ints(2, 0), Ints(2, 0), PadMode::constant, 0};
-    for (size_t i = 0; i < window.low.size(); ++i) {
-      crop.low.push_back(std::min<int64_t>(window.low[i], 0));
-      crop.high.push_back(std::min<int64_t>(window.high[i], 0));
-      window.low[i] = std::max<int64_t>(window.low[i], 0);
-      window.high[i] = std::max<int64_t>(window.high[i], 0);
-    }
-    x = ops::pad(call, x, std::move(crop));
-  }
-  ConvAttrs attrs;
-  attrs.stride = window.stride;
-  attrs.dilation = window.dilation;
-  attrs.low = window.low;
-  attrs.high = window.high;
-  attrs.groups = call.integer("group", 1);
-  return ops::conv(call, x, weight, bias, std::move(attrs));
+  call.result(convolve(call, x, call.input(1), call.optional(2)));
 }
-
-void conv(Call& call) { call.result(convolve(call, call.optional(2))); }
 
 /// The pads of a transposed convolution crop its result. `output_shape`, if given, decides them.
 void conv_transpose(Call& call) {
@@ -97,6 +77,28 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+
+Value* convolve(const Call& call, Value* x, Value* weight, Value* bias) {
+  Window window = read_window(call, x, kernel_of(call, weight));
+  const auto crops = [](int64_t pad) { return pad < 0; };
+  if (std::ranges::any_of(window.low, crops) || std::ranges::any_of(window.high, crops)) {
+    PadAttrs crop{Ints(2, 0), Ints(2, 0), PadMode::constant, 0};
+    for (size_t i = 0; i < window.low.size(); ++i) {
+      crop.low.push_back(std::min<int64_t>(window.low[i], 0));
+      crop.high.push_back(std::min<int64_t>(window.high[i], 0));
+      window.low[i] = std::max<int64_t>(window.low[i], 0);
+      window.high[i] = std::max<int64_t>(window.high[i], 0);
+    }
+    x = ops::pad(call, x, std::move(crop));
+  }
+  ConvAttrs attrs;
+  attrs.stride = window.stride;
+  attrs.dilation = window.dilation;
+  attrs.low = window.low;
+  attrs.high = window.high;
+  attrs.groups = call.integer("group", 1);
+  return ops::conv(call, x, weight, bias, std::move(attrs));
+}
 
 std::span<const OpRule> conv_rules() { return kRules; }
 

@@ -1,38 +1,37 @@
 // Pools.
 #include "frontend/ops/pool.h"
 
-#include <algorithm>
-
 #include "frontend/onnx/ops/rules.h"
 #include "frontend/onnx/ops/window.h"
 #include "frontend/ops/arithmetic.h"
+#include "frontend/ops/quantise.h"
 #include "frontend/ops/reduction.h"
 
 namespace layline::onnx {
 namespace {
 
-ops::PoolWindow window_of(const Call& call, const Value* x) {
-  const Window window = read_window(call, x, call.ints("kernel_shape", {}));
-  if (std::ranges::any_of(window.kernel, [](int64_t size) { return size < 1; }))
-    call.fail("`kernel_shape` is not positive");
-  ops::PoolWindow pool;
-  pool.kernel = window.kernel;
-  pool.stride = window.stride;
-  pool.dilation = window.dilation;
-  pool.low = window.low;
-  pool.high = window.high;
-  pool.ceil = call.flag("ceil_mode", false);
-  return pool;
+/// What integers stand for where the model makes them, or themselves.
+Quantisation meaning_of(const Value* integers) {
+  const layline::Node* def = integers->def();
+  if (def != nullptr && def->is(Op::reinterpret))
+    if (const QuantisationRef& made = def->operand(0)->type().quantisation;
+        made && made->per_tensor())
+      return *made;
+  return per_tensor(integers->dtype(), 1, 0);
 }
 
+/// Kernels pool floats and quantised numbers. The greatest of integers is that of what they stand
+/// for.
 void max_pool(Call& call) {
   Value* x = call.input(0);
-  const DType dtype = x->dtype();
-  // Kernels pool floats, which hold every integer of 8 bits.
-  if (dtype == DType::i8 || dtype == DType::u8) x = call.convert(x, DType::f32);
-  const ops::PoolWindow window = window_of(call, x);
+  const ops::PoolWindow window = read_pool_window(call, x);
+  if (is_integer(x->dtype())) {
+    const Quantisation meaning = meaning_of(x);
+    Value* y = ops::max_pool(call, ops::dequantise(call, x, meaning), window);
+    return call.result(ops::quantise(call, y, meaning));
+  }
   Value* maxima = ops::max_pool(call, x, window);
-  call.result(call.convert(maxima, dtype));
+  call.result(maxima);
   if (call.wants(1))
     call.result(ops::max_pool_places(call, x, maxima, window, call.flag("storage_order", false)));
 }
@@ -41,14 +40,14 @@ void average_pool(Call& call) {
   Value* x = call.input(0);
   ops::Divisor divisor;
   divisor.count_padding = call.flag("count_include_pad", false);
-  call.result(ops::avg_pool(call, x, window_of(call, x), divisor));
+  call.result(ops::avg_pool(call, x, read_pool_window(call, x), divisor));
 }
 
 /// (sum of |x|^p)^(1/p) over a window; padding counts as 0.
 void lp_pool(Call& call) {
   Value* x = call.input(0);
   const double p = static_cast<double>(call.integer("p", 2));
-  const ops::PoolWindow window = window_of(call, x);
+  const ops::PoolWindow window = read_pool_window(call, x);
   Value* powers = ops::power(call, call.add(Op::abs, {x}), p);
   Value* sum = ops::avg_pool(call, powers, window, {true, 1});
   call.result(ops::power(call, sum, 1 / p));

@@ -58,4 +58,18 @@ Window read_window(const Call& call, const Value* x, Ints kernel) {
   return window;
 }
 
+ops::PoolWindow read_pool_window(const Call& call, const Value* x) {
+  const Window window = read_window(call, x, call.ints("kernel_shape", {}));
+  if (std::ranges::any_of(window.kernel, [](int64_t size) { return size < 1; }))
+    call.fail("`kernel_shape` is not positive");
+  ops::PoolWindow pool;
+  pool.kernel = window.kernel;
+  pool.stride = window.stride;
+  pool.dilation = window.dilation;
+  pool.low = window.low;
+  pool.high = window.high;
+  pool.ceil = call.flag("ceil_mode", false);
+  return pool;
+}
+
 }  // namespace layline::onnx

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontend/onnx/call.h"
+#include "frontend/ops/pool.h"
 
 namespace layline::onnx {
 
@@ -13,5 +14,7 @@ struct Window {
 
 /// Reads strides, dilations, pads and auto_pad for an x of [N, C, spatial...].
 Window read_window(const Call& call, const Value* x, Ints kernel);
+/// Reads these, the kernel and the rounding of a pool.
+ops::PoolWindow read_pool_window(const Call& call, const Value* x);
 
 }  // namespace layline::onnx
