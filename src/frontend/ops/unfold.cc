@@ -112,21 +112,24 @@ Value* tiled(const Builder& build, Value* x, const Patches& p, const Ints& count
   return covered == image ? x : build.add(Op::pad, {x}, std::move(rest));
 }
 
-/// The sum of what each element of a patch adds to the image.
+/// The sum of what each element of a patch adds to the image. x is [N, C, kernel, patches...].
 Value* added_up(const Builder& build, Value* x, const Patches& p, const Ints& count,
-                const Ints& image) {
-  const Dim batch = x->shape()[0], channels = x->shape()[1];
+                const Ints& image, const Ints& behind) {
+  Shape shape = {x->shape()[0], x->shape()[1]};
+  shape.insert(shape.end(), count.begin(), count.end());
   Value* sum = nullptr;
-  for (int64_t i = 0; i < p.kernel[0]; ++i)
-    for (int64_t j = 0; j < p.kernel[1]; ++j) {
-      Value* tap = build.slice(build.slice(x, 2, i, 1), 3, j, 1);
-      tap = build.view(tap, {batch, channels, count[0], count[1]});
-      const int64_t tall = image[0] + 2 * p.padding[0], wide = image[1] + 2 * p.padding[1];
-      tap = spread(build, tap, 2, i * p.dilation[0], p.stride[0], tall);
-      tap = spread(build, tap, 3, j * p.dilation[1], p.stride[1], wide);
-      sum = sum == nullptr ? tap : build.add(Op::add, {sum, tap});
-    }
-  return build.slice(build.slice(sum, 2, p.padding[0], image[0]), 3, p.padding[1], image[1]);
+  const int64_t taps = x->shape()[2].value();
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    Value* part = build.view(build.slice(x, 2, tap, 1), shape);
+    int64_t rest = tap;
+    for (size_t i = count.size(); i-- > 0; rest /= p.kernel[i])
+      part = spread(build, part, static_cast<int64_t>(i) + 2, rest % p.kernel[i] * p.dilation[i],
+                    p.stride[i], p.padding[i] + image[i] + behind[i]);
+    sum = sum == nullptr ? part : build.add(Op::add, {sum, part});
+  }
+  for (size_t i = 0; i < count.size(); ++i)
+    sum = build.slice(sum, static_cast<int64_t>(i) + 2, p.padding[i], image[i]);
+  return sum;
 }
 
 }  // namespace
@@ -167,11 +170,37 @@ Value* col2im(const Builder& build, Value* x, const Ints& image, const Patches& 
   const auto channels = divide(x->shape()[1], patches.kernel[0] * patches.kernel[1]);
   if (!channels || x->shape()[2] != Dim(count[0] * count[1]))
     build.fail("{} does not hold {}x{} patches", to_string(x->type()), count[0], count[1]);
-  x = build.view(
-      x, {x->shape()[0], *channels, patches.kernel[0], patches.kernel[1], count[0], count[1]});
-  x = tile(patches) ? tiled(build, x, patches, count, image)
-                    : added_up(build, x, patches, count, image);
+  if (tile(patches)) {
+    x = build.view(
+        x, {x->shape()[0], *channels, patches.kernel[0], patches.kernel[1], count[0], count[1]});
+    x = tiled(build, x, patches, count, image);
+  } else {
+    x = col2im(build, x, image, patches, patches.padding);
+  }
   return batched ? x : without_axes(build, x, {0});
+}
+
+Value* col2im(const Builder& build, Value* x, const Ints& image, const Patches& patches,
+              const Ints& padding_behind) {
+  if (!is_static(x->shape()) || x->shape().size() != 3)
+    build.fail("takes no {}", to_string(x->type()));
+  int64_t taps = 1, places = 1;
+  Ints count;
+  for (size_t i = 0; i < image.size(); ++i) {
+    const int64_t reach = (patches.kernel[i] - 1) * patches.dilation[i] + 1;
+    const int64_t length = patches.padding[i] + image[i] + padding_behind[i];
+    if (patches.kernel[i] < 1 || patches.dilation[i] < 1 || patches.stride[i] < 1 ||
+        patches.padding[i] < 0 || padding_behind[i] < 0 || image[i] < 1 || reach > length)
+      build.fail("a patch of {} does not fit an axis of {}", patches.kernel[i], image[i]);
+    count.push_back((length - reach) / patches.stride[i] + 1);
+    taps *= patches.kernel[i];
+    places *= count.back();
+  }
+  const auto channels = divide(x->shape()[1], taps);
+  if (!channels || x->shape()[2] != Dim(places))
+    build.fail("{} does not hold {} patches of {} elements", to_string(x->type()), places, taps);
+  x = build.view(x, {x->shape()[0], *channels, taps, places});
+  return added_up(build, x, patches, count, image, padding_behind);
 }
 
 }  // namespace layline::ops
