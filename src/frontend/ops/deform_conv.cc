@@ -45,7 +45,7 @@ Value* deform_conv(const Builder& build, Value* x, Value* weight, Value* bias, V
   Value* grid =
       build.view(stack(build, {across, down}, 4), {batch * shared, taps * rows, columns, 2});
   x = build.view(x, {batch * shared, channels / shared, image[2], image[3]});
-  Value* read = grid_sample(build, x, grid, {ResizeMode::bilinear, OutsideMode::zeros, false});
+  Value* read = grid_sample(build, x, grid, {GridMode::linear, OutsideMode::zeros, false});
   if (mask != nullptr) {
     read = build.view(read, {batch * shared, channels / shared, taps, rows * columns});
     read = build.add(Op::mul, {read, view(build, mask, {batch * shared, 1, taps, rows * columns})});
