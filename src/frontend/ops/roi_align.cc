@@ -57,7 +57,7 @@ Grid crossed(const Builder& build, Value* rows, Value* columns) {
 }
 
 /// Reads x, [regions or 1, C, height, width], at pixels. Gives [regions, C, rows, columns].
-Value* read(const Builder& build, Value* x, Value* rows, Value* columns, ResizeMode mode) {
+Value* read(const Builder& build, Value* x, Value* rows, Value* columns, GridMode mode) {
   const Dim height = x->shape()[2], width = x->shape()[3];
   auto place = [&](Value* at, const Dim& length) {
     const double pixel = 2 / static_cast<double>(length.value());
@@ -95,7 +95,7 @@ Value* greatest_neighbour(const Builder& build, Value* x, const Track& down, con
   Value* greatest = nullptr;
   for (const Neighbour& row : rows)
     for (const Neighbour& column : columns) {
-      Value* value = read(build, x, row.at, column.at, ResizeMode::nearest);
+      Value* value = read(build, x, row.at, column.at, GridMode::nearest);
       const auto [vertical, horizontal] = crossed(build, row.weight, column.weight);
       Value* weight = build.add(Op::mul, {vertical, horizontal});
       value = build.add(Op::mul, {value, with_axis(build, weight, 1)});
@@ -115,7 +115,7 @@ Value* roi_align(const Builder& build, Value* x, Value* regions, Value* images,
   const Track across = track(build, regions, 1, x->shape()[3].value(), how.columns, how);
   if (!x->shape()[0].is_one()) x = gather(build, x, images, 0);
   Value* y = how.greatest ? greatest_neighbour(build, x, down, across)
-                          : read(build, x, down.at, across.at, ResizeMode::bilinear);
+                          : read(build, x, down.at, across.at, GridMode::linear);
   const auto [vertical, horizontal] = crossed(build, down.inside, across.inside);
   Value* inside = build.add(Op::mul, {vertical, horizontal});
   y = build.add(Op::mul, {y, with_axis(build, inside, 1)});
