@@ -120,6 +120,7 @@ Node read_node(pbf_reader message, int depth) {
 }
 
 Size read_size(pbf_reader message) {
+  constexpr std::string_view kNoName = "?";  // as Paddle writes
   Size size;
   while (message.next()) {
     if (message.tag() == 1)
@@ -129,6 +130,7 @@ Size read_size(pbf_reader message) {
     else
       message.skip();
   }
+  if (size.name == kNoName) size.name = {};
   return size;
 }
 
