@@ -3,6 +3,7 @@
 //
 // x + 0 becomes x although it turns -0.0 into 0.0; all other rules are exact.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/checked.h"
@@ -149,8 +150,38 @@ Value* simplify_concat(const Builder&, const Node& node) {
   return node.operand_count() == 1 ? node.operand(0) : nullptr;
 }
 
+/// Whether x is a float that has been rounded and clamped to what an integer of 32 bits holds.
+bool is_whole_and_small(const Value* x) {
+  const Node* clamp = x->def();
+  if (clamp == nullptr || !clamp->is(Op::clamp)) return false;
+  const Node* round = clamp->operand(0)->def();
+  const Bounds& bounds = clamp->attrs<ClampAttrs>().bounds;
+  return round != nullptr && round->is(Op::round) && bounds.min >= -0x1p31 && bounds.max < 0x1p31 &&
+         bounds.min == std::trunc(bounds.min) && bounds.max == std::trunc(bounds.max);
+}
+
+/// A whole float is the same after it has been an integer.
 Value* simplify_convert(const Builder&, const Node& node) {
-  return if_same_type(node, node.operand(0));
+  if (Value* same = if_same_type(node, node.operand(0))) return same;
+  const Node* inner = node.operand(0)->def();
+  if (inner == nullptr || !inner->is(Op::convert) || inner->result()->dtype() != DType::i32 ||
+      !is_whole_and_small(inner->operand(0)))
+    return nullptr;
+  return if_same_type(node, inner->operand(0));
+}
+
+/// What moves integers between two reinterprets that cancel moves what they stand for.
+Value* moved_without_reinterprets(const Builder& build, const Node& node) {
+  const Node* move = node.operand(0)->def();
+  if (move == nullptr || !(move->is(Op::relayout) || move->is(Op::slice))) return nullptr;
+  const Node* inner = move->operand(0)->def();
+  if (inner == nullptr || !inner->is(Op::reinterpret)) return nullptr;
+  Value* source = inner->operand(0);
+  const QuantisationRef& quantisation = source->type().quantisation;
+  if (!quantisation || !quantisation->per_tensor() ||
+      quantisation != node.result()->type().quantisation)
+    return nullptr;
+  return build.add(move->op(), {source}, move->attributes());
 }
 
 /// Two reinterprets are one: the integers stay, whatever they stood for in between.
@@ -159,7 +190,8 @@ Value* simplify_reinterpret(const Builder& build, const Node& node) {
   if (Value* same = if_same_type(node, x)) return same;
   if (const Constant* data = stored_constant(x))
     return build.constant(*data, node.result()->type().quantisation);
-  if (x->def() == nullptr || !x->def()->is(Op::reinterpret)) return nullptr;
+  if (x->def() == nullptr || !x->def()->is(Op::reinterpret))
+    return moved_without_reinterprets(build, node);
   Value* source = x->def()->operand(0);
   if (Value* same = if_same_type(node, source)) return same;
   return build.add(Op::reinterpret, {source}, node.attributes());

@@ -131,23 +131,78 @@ void dequantise_linear(Call& call) {
   call.result(call.convert(y, call.dtype("output_dtype", scale->dtype())));
 }
 
+// ---- Scales that are chosen when the model runs ----
+
+constexpr ops::Integers kBytes{DType::u8, 0, 255};
+
 /// The scale and zero point for integers of 8 bits that fit all of x.
 ops::Parameters chosen(const Call& call, Value* x) {
   ChooseAttrs attrs;
   attrs.axes = ops::all_axes(x);
-  attrs.min = 0;
-  attrs.max = 255;
+  attrs.min = kBytes.min;
+  attrs.max = kBytes.max;
+  attrs.eps = 0x1p-120;  // for an x of zeros only
   return ops::choose(call, x, std::move(attrs));
 }
-
-constexpr ops::Integers kBytes{DType::u8, 0, 255};
 
 void dynamic_quantise_linear(Call& call) {
   Value* x = call.input(0);
   const ops::Parameters by = chosen(call, x);
-  call.result(ops::quantise_by(call, x, by, kBytes));
-  call.result(call.view(by.scale, {}));
-  call.result(call.view(call.convert(by.zero_point, DType::u8), {}));
+  const Scales scales{by.scale, call.convert(by.zero_point, kBytes.dtype)};
+  call.result(rounded(call, x, scales, kBytes.dtype));
+  call.result(call.view(scales.scale, {}));
+  call.result(call.view(scales.zero_point, {}));
+}
+
+/// What was quantised, with scales that are chosen from it.
+struct Dynamic {
+  Value* x;
+  ops::Parameters by;
+};
+
+/// What DynamicQuantizeLinear has made integers and their zero point of, if it has.
+std::optional<Dynamic> quantised_dynamically(Value* integers, Value* zero_point) {
+  for (const Op op : {Op::convert, Op::clamp, Op::add, Op::round, Op::div}) {
+    if (integers->def() == nullptr || !integers->def()->is(op)) return std::nullopt;
+    if (op != Op::div) integers = integers->def()->operand(0);
+  }
+  const auto chosen_by = [](Value* parameter, Op op) -> Value* {
+    while (parameter && parameter->def() &&
+           (parameter->def()->is(Op::relayout) || parameter->def()->is(Op::convert)))
+      parameter = parameter->def()->operand(0);
+    return parameter && parameter->def() && parameter->def()->is(op) ? parameter : nullptr;
+  };
+  Value* x = integers->def()->operand(0);
+  Value* scale = chosen_by(integers->def()->operand(1), Op::choose_scale);
+  Value* zero = chosen_by(zero_point, Op::choose_zero_point);
+  if (scale == nullptr || zero == nullptr || scale->def()->operand(0) != x ||
+      zero->def()->operand(0) != x)
+    return std::nullopt;
+  return Dynamic{x, {scale, zero}};
+}
+
+/// x as integers, and as real numbers again. Contractions with quantised weights then quantise it
+/// themselves (quantise_dynamically).
+Value* quantised_and_back(const Call& call, Value* x, const ops::Parameters& by,
+                          const ops::Integers& range) {
+  return ops::dequantise_by(call, ops::quantise_by(call, x, by, range), by);
+}
+
+/// Whether contractions that quantise what they read take this weight.
+bool is_symmetric_weight(const Call& call, const Value* weight, const Value* zero_point) {
+  if (weight->dtype() != DType::i8 || constant_of(weight) == nullptr) return false;
+  const Tensor* zeros = zero_point ? call.constant_value(zero_point) : nullptr;
+  if (zero_point != nullptr && zeros == nullptr) return false;
+  for (int64_t i = 0; zeros && i < zeros->count(); ++i)
+    if (zeros->get_int(i) != 0) return false;
+  return true;
+}
+
+/// The sums of integers that a contraction of real numbers came to, whose scale is that of x.
+Value* sums_of(const Call& call, Value* y, const Dynamic& dynamic) {
+  constexpr double kLeast = -0x1p31, kGreatest = 0x1p31 - 0x1p7;  // as floats
+  Value* sum = call.add(Op::round, {call.add(Op::div, {y, call.view(dynamic.by.scale, {})})});
+  return call.convert(call.clamp(sum, kLeast, kGreatest), DType::i32);
 }
 
 // ---- Sums of products of integers ----
@@ -163,8 +218,32 @@ Value* centred(const Call& call, Value* x, Value* zero_point, int64_t axis, DTyp
   return call.add(Op::sub, {number, call.convert(zero, dtype)});
 }
 
-/// The exact product of integers, an i32: the sum of products that f32 holds exactly.
+/// x times a matrix [in, out], with one scale, or one for each column. The weight is moved while it
+/// is integers, so that it stays a stored one.
+Value* linear(const Call& call, Value* x, Value* matrix, Scales scales, Value* bias) {
+  if (matrix->shape().size() != 2) {
+    scales.axis = std::max<int64_t>(matrix->type().rank() - 1, 0);
+    Value* y = ops::matmul(call, x, real(call, matrix, scales));
+    return bias ? call.add(Op::add, {y, bias}) : y;
+  }
+  if (scales.scale->shape().size() == 2) {
+    scales.scale = ops::swap_axes(call, scales.scale, 0, 1);
+    if (scales.zero_point != nullptr)
+      scales.zero_point = ops::swap_axes(call, scales.zero_point, 0, 1);
+  }
+  Value* weight = real(call, ops::swap_axes(call, matrix, 0, 1), scales);
+  return ops::linear(call, x, weight, bias);
+}
+
+/// The exact product of integers, an i32: the sum of products that f32 holds exactly. Where the
+/// model has just quantised one of them for it, kernels do both at once, and more finely.
 void matmul_integer(Call& call) {
+  if (const auto dynamic = quantised_dynamically(call.input(0), call.optional(2));
+      dynamic && is_symmetric_weight(call, call.input(1), call.optional(3))) {
+    Value* x = quantised_and_back(call, dynamic->x, dynamic->by, kBytes);
+    Value* y = linear(call, x, call.input(1), {call.scalar(DType::f32, 1), nullptr}, nullptr);
+    return call.result(sums_of(call, y, *dynamic));
+  }
   const int64_t rank_a = call.input(0)->type().rank(), rank_b = call.input(1)->type().rank();
   const int64_t along_a = std::max<int64_t>(rank_a - 1, 0),
                 along_b = std::max<int64_t>(rank_b - 2, 0);
@@ -186,13 +265,19 @@ void matmul_integer(Call& call) {
   call.result(total);
 }
 
-/// The exact convolution of integers, an i32. Channels are convolved so many at a time that f32
-/// holds the sums exactly; f64 holds those of a group.
+/// The exact convolution of integers, an i32, or like matmul_integer that of kernels. Channels are
+/// convolved so many at a time that f32 holds the sums exactly; f64 holds those of a group.
 void conv_integer(Call& call) {
   Value* x = call.input(0);
   Value* weight = call.input(1);
   if (weight->shape().size() < 3 || !is_static(weight->shape()))
     call.fail("its weight is {}", to_string(weight->type()));
+  if (const auto dynamic = quantised_dynamically(x, call.optional(2));
+      dynamic && is_symmetric_weight(call, weight, call.optional(3))) {
+    x = quantised_and_back(call, dynamic->x, dynamic->by, kBytes);
+    weight = real(call, weight, {call.scalar(DType::f32, 1), nullptr});
+    return call.result(sums_of(call, convolve(call, x, weight, nullptr), *dynamic));
+  }
   const int64_t channels = weight->shape()[1].value();
   const int64_t window = product({weight->shape().begin() + 2, weight->shape().end()}).value();
   const bool is_whole = call.integer("group", 1) != 1 || window > kExactProducts;
@@ -228,23 +313,6 @@ void qlinear_conv(Call& call) {
   call.result(rounded_result(call, y, 6, call.input(0)->dtype()));
 }
 
-/// x times a matrix [in, out], with one scale, or one for each column. The weight is moved while it
-/// is integers, so that it stays a stored one.
-Value* linear(const Call& call, Value* x, Value* matrix, Scales scales, Value* bias) {
-  if (matrix->shape().size() != 2) {
-    scales.axis = std::max<int64_t>(matrix->type().rank() - 1, 0);
-    Value* y = ops::matmul(call, x, real(call, matrix, scales));
-    return bias ? call.add(Op::add, {y, bias}) : y;
-  }
-  if (scales.scale->shape().size() == 2) {
-    scales.scale = ops::swap_axes(call, scales.scale, 0, 1);
-    if (scales.zero_point != nullptr)
-      scales.zero_point = ops::swap_axes(call, scales.zero_point, 0, 1);
-  }
-  Value* weight = real(call, ops::swap_axes(call, matrix, 0, 1), scales);
-  return ops::linear(call, x, weight, bias);
-}
-
 void qlinear_matmul(Call& call) {
   Value* a = real_input(call, 0, std::max<int64_t>(call.input(0)->type().rank() - 2, 0));
   Value* y = linear(call, a, call.input(3), {call.input(4), call.optional(5)}, nullptr);
@@ -256,13 +324,6 @@ void matmul_integer_to_float(Call& call) {
   Value* a = call.input(0);
   a = real(call, a, {call.input(2), call.optional(4), std::max<int64_t>(a->type().rank() - 2, 0)});
   call.result(linear(call, a, call.input(1), {call.input(3), call.optional(5)}, call.optional(6)));
-}
-
-/// x as integers with scales that are chosen from it, and as real numbers again. Contractions with
-/// quantised weights then quantise it themselves (quantise_dynamically).
-Value* quantised_and_back(const Call& call, Value* x, const ops::Parameters& by,
-                          const ops::Integers& range) {
-  return ops::dequantise_by(call, ops::quantise_by(call, x, by, range), by);
 }
 
 /// DynamicQuantizeMatMul: a, b, the scale and the zero point of b, a bias.
