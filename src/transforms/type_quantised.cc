@@ -38,18 +38,21 @@ bool move_before_dequantize(Graph& graph, Node* node, PassContext& context) {
   return true;
 }
 
-/// Makes unsigned integers signed, 128 further down. Kernels prefer those, and nobody sees the
-/// difference if only the real numbers are read.
+/// Makes unsigned integers signed, half of their range further down. Kernels prefer those, and
+/// nobody sees the difference if only the real numbers are read.
 bool make_signed(Graph& graph, Node* quantize, PassContext& context) {
   const Quantisation& own = *quantize->result()->type().quantisation;
   const std::span<const Use> uses = quantize->result()->uses();
-  if (own.dtype != DType::u8 || !own.per_tensor() || quantize->result()->output_uses() > 0 ||
+  const bool bytes = own.dtype == DType::u8;
+  if ((!bytes && own.dtype != DType::u16) || !own.per_tensor() ||
+      quantize->result()->output_uses() > 0 ||
       !std::ranges::all_of(uses, [](const Use& use) { return use.user->is(Op::dequantize); }))
     return false;
-  constexpr int32_t kShift = 128;
-  Quantisation shifted = per_tensor(DType::i8, own.scale(), own.zero_point() - kShift);
-  shifted.min = own.min - kShift;
-  shifted.max = own.max - kShift;
+  const int32_t shift = bytes ? 1 << 7 : 1 << 15;
+  Quantisation shifted =
+      per_tensor(bytes ? DType::i8 : DType::i16, own.scale(), own.zero_point() - shift);
+  shifted.min = own.min - shift;
+  shifted.max = own.max - shift;
   context.rewrite(*quantize, "is signed");
   Value* signed_value =
       BuildBefore(graph, quantize)

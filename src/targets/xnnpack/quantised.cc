@@ -135,6 +135,15 @@ std::string refuse_product(const Node& node) {
   return ratio >= 0x1p-16f && ratio < kLargestRatio ? "" : "the scales differ too much";
 }
 
+/// Whether a contraction packs what the node dequantises.
+bool is_stored_weight(const Node& dequantize) {
+  return stored_constant(dequantize.operand(0)) != nullptr &&
+         std::ranges::any_of(dequantize.result()->uses(), [](const Use& use) {
+           return use.operand >= 1 && (use.user->is(Op::conv) || use.user->is(Op::conv_transpose) ||
+                                       use.user->is(Op::linear));
+         });
+}
+
 }  // namespace
 
 std::string refuse_quantised(const Node& node) {
@@ -151,6 +160,7 @@ std::string refuse_quantised(const Node& node) {
     case Op::quantize:
       return is_activation(node.result(), true) ? "" : "XNNPACK quantises with one scale";
     case Op::dequantize:
+      if (is_stored_weight(node)) return "weights of real kernels are dequantised ahead of time";
       return is_activation(node.operand(0), true) ? "" : "XNNPACK dequantises with one scale";
     case Op::reduce_mean:
       return are_activations(node, true) ? "" : "XNNPACK averages i8 to i8, or u8 to u8";

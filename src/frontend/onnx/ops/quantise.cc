@@ -61,6 +61,9 @@ std::optional<Quantisation> stored(const Call& call, const Value* x, const Scale
   std::vector<int64_t> dims = scale->dims();
   if (scale->rank() <= 1 && !x->shape().empty())
     dims = ops::dims_per_channel(x, scales.axis, scale->count());
+  // Kernels have no blocks but those of weights.
+  for (size_t i = 0; scale->count() > 1 && i < dims.size() && constant_of(x) == nullptr; ++i)
+    if (dims[i] != 1 && Dim(dims[i]) != x->shape()[i]) return std::nullopt;
   const auto [least, greatest] = integer_range(dtype);
   return ops::table(call, {dtype, least, greatest}, *scale,
                     zero_point ? std::optional(*zero_point) : std::nullopt, std::move(dims));
