@@ -1,5 +1,5 @@
-"""Every package that the scripts of tests/models, bench/llm and bench/peers import is pinned in the requirements
-that their environment is made from (scripts/torch-venv, scripts/peers-venv)."""
+"""Every package that the scripts of tests/models, tests/onnx, bench/llm and bench/peers import is pinned in the requirements
+that their environment is made from (scripts/torch-venv, scripts/onnx-venv, scripts/peers-venv)."""
 
 import ast
 import sys
@@ -10,6 +10,7 @@ SCRIPTS = ROOT / "scripts"
 # The environments, and the folders whose scripts they run.
 ENVIRONMENTS = {
     "tests/models": ["requirements-torch.txt", "requirements-torch-nodeps.txt"],
+    "tests/onnx": ["requirements-onnx.txt"],
     "bench/llm": ["requirements-torch.txt"],
     "bench/peers": ["requirements-peers.txt"],
 }

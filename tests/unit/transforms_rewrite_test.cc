@@ -174,8 +174,9 @@ TEST(Rewrite, TheOneNumberOfAConstant) {
       {"data = f32[3] (1, 1, 2)", {}},
       {"data = f32[3] (2, 1, 1)", {}},
       {"data = f32[0] ()", {}},
-      {"data = f32[4096] splat 2", 2},   // 16384 bytes
-      {"data = f32[4097] splat 2", {}},  // too many to look at
+      {"data = f32[4096] splat 2", 2},  // 16384 bytes
+      {"data = f32[4097] splat 2", 2},  // compared byte by byte
+      {"data = i64[4097] splat -7", -7},
       {"data = i8[2] (7, 7), quantisation = i8 in [-128,127] scale f32[] (0.5)", {}},
   };
   for (const auto& [text, number] : cases) {

@@ -3,6 +3,7 @@
 #include "ir/tensor.h"
 #include "targets/rewrites/apply_rules.h"
 #include "targets/rewrites/formulas.h"
+#include "targets/rewrites/loop.h"
 #include "targets/rewrites/movement.h"
 #include "targets/rewrites/rank.h"
 #include "targets/tosa/elementwise_rules.h"
@@ -201,6 +202,7 @@ constexpr Rule kRules[] = {
     {Op::argmin, argmin},
     {Op::softmax, softmax},
     {Op::causal_attention, rewrites::causal_attention},
+    {Op::scan, rewrites::unrolled_scan},
     {Op::log_softmax, rewrites::log_softmax},
     {Op::cumsum, cumsum},
     {Op::normalize, rewrites::normalize},

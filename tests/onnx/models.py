@@ -1,6 +1,6 @@
 """Small ONNX models, and what ONNX Runtime computes with them.
 
-    python onnx_models.py FOLDER [NAME...]
+    python models.py FOLDER [NAME...]
 
 NAME.onnx is the model, NAME.npz what goes in and comes out: input_0..., output_0..., and size_1/input_0...
 for further sizes. tests/e2e/onnx_test.cc says with which options each is compiled. Weights are random, but
