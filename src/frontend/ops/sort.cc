@@ -83,12 +83,12 @@ Value* argsort(const Builder& build, Value* x, SortOrder order) {
   return build.view(places(build, with_some_axis(build, x), order), x->shape());
 }
 
-Sorted topk(const Builder& build, Value* x, SortOrder order, const Dim& k) {
-  const SymbolTable& symbols = build.graph().symbol_table();
+Sorted topk(const Builder& build, Value* x, SortOrder order, const Sum& k) {
+  SymbolTable& symbols = build.graph().symbol_table();
   const Dim length = length_of(x, order.axis);
-  if (symbols.range(symbols.expand(length) - symbols.expand(k)).min < 0)
+  if (symbols.range(k).min < 0 || symbols.range(symbols.expand(length) - k).min < 0)
     build.fail("takes {} of {} elements", to_string(k), to_string(length));
-  return shaped(build, part(build, with_some_axis(build, x), order, 0, k), x);
+  return shaped(build, part(build, with_some_axis(build, x), order, 0, symbols.dim(k)), x);
 }
 
 Sorted kth_value(const Builder& build, Value* x, int64_t axis, int64_t k, bool keep) {

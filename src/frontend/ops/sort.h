@@ -23,7 +23,7 @@ Sorted sorted(const Builder& build, Value* x, SortOrder order);
 /// Only the places.
 Value* argsort(const Builder& build, Value* x, SortOrder order);
 /// The first k elements in order.
-Sorted topk(const Builder& build, Value* x, SortOrder order, const Dim& k);
+Sorted topk(const Builder& build, Value* x, SortOrder order, const Sum& k);
 /// The k-th least element, counted from 1. With `keep` its axis stays, with length 1.
 Sorted kth_value(const Builder& build, Value* x, int64_t axis, int64_t k, bool keep);
 /// The element in the middle; the lower one if there are two.

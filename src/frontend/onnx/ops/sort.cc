@@ -7,11 +7,11 @@ namespace layline::onnx {
 namespace {
 
 /// How many elements are taken; an attribute before opset 10.
-Dim count(const Call& call) {
-  if (call.opset() < 10) return Dim(call.integer("k"));
+Sum count(const Call& call) {
+  if (call.opset() < 10) return Sum::number(call.integer("k"));
   const std::vector<Sum> k = call.sums(1, "`k`");
   if (k.size() != 1) call.fail("`k` has {} elements, expected one", k.size());
-  return call.graph().symbol_table().dim(k[0]);
+  return k[0];
 }
 
 /// The elements come in order, whether the model needs it or not. Of equal ones, the first in the
