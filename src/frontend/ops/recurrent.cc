@@ -79,8 +79,9 @@ RecurrentState lstm_step(const Builder& build, Value* from_input, const Recurren
   Value* cell = build.add(
       Op::add, {build.add(Op::mul, {forget, before.cell}), build.add(Op::mul, {input, update})});
   Value* output = direction.gate(build, part(3, 2, cell));
+  const Activation& function = weights.functions.output;
   Value* hidden =
-      build.add(Op::mul, {output, direction.apply(build, weights.functions.output, tanh, cell)});
+      build.add(Op::mul, {output, function ? function(build, cell) : tanh(build, cell)});
   if (weights.projection != nullptr) hidden = linear(build, hidden, weights.projection, nullptr);
   return {hidden, cell};
 }
@@ -172,26 +173,32 @@ Value* copied(const Builder& build, const Builder& body, Value* value) {
 }
 
 /// One step from a state to the next; gives the step's output. Sequences that have ended (`within`
-/// is false, [batch, 1]) keep their state and give 0. Null means that all go on.
+/// is 0 and not 1, [batch, 1]) keep their state and give 0. Null means that all go on. These are
+/// products, because every delegate has them: a select for each step would split a delegate.
 Value* advance(const Builder& build, const Direction& direction, Value* part, Value* within,
                RecurrentState& state) {
   RecurrentState next = kind_of(direction.layers.kind).step(build, part, state, direction);
-  Value* output = next.hidden;
-  if (within != nullptr) {
-    output = build.add(Op::where, {within, output, build.scalar(output->dtype(), 0)});
-    next.hidden = build.add(Op::where, {within, next.hidden, state.hidden});
-    if (state.cell != nullptr) next.cell = build.add(Op::where, {within, next.cell, state.cell});
+  if (within == nullptr) {
+    state = next;
+    return next.hidden;
   }
-  state = next;
+  Value* ended = build.add(Op::sub, {build.scalar(within->dtype(), 1), within});
+  auto with_kept = [&](Value* reached, Value* before) {
+    return build.add(Op::add, {reached, build.add(Op::mul, {ended, before})});
+  };
+  Value* output = build.add(Op::mul, {within, next.hidden});
+  state.hidden = with_kept(output, state.hidden);
+  if (state.cell != nullptr)
+    state.cell = with_kept(build.add(Op::mul, {within, next.cell}), state.cell);
   return output;
 }
 
-/// Which sequences go on at each step, [steps, batch, 1]; null if all do.
-Value* steps_within(const Builder& build, Value* lengths, const Dim& steps) {
+/// 1 for the sequences that go on at each step and 0 for others, [steps, batch, 1]; null if all do.
+Value* steps_within(const Builder& build, Value* lengths, const Dim& steps, DType dtype) {
   if (lengths == nullptr) return nullptr;
   Value* places = arange(build, {lengths->dtype(), {steps, 1, 1}}, 0, 1);
   Value* ends = build.view(lengths, {1, lengths->shape()[0], 1});
-  return build.add(Op::less, {places, ends});
+  return build.convert(build.add(Op::less, {places, ends}), dtype);
 }
 
 /// The weights of a step, in the graph of a loop's body.
@@ -221,7 +228,7 @@ Value* loop(const Builder& build, Value* parts, const Direction& direction, bool
   Value* x = input("x", parts, true);
   RecurrentState carried{input("hidden", state.hidden, false)};
   if (state.cell != nullptr) carried.cell = input("cell", state.cell, false);
-  Value* within = steps_within(build, direction.layers.lengths, parts->shape()[0]);
+  Value* within = steps_within(build, direction.layers.lengths, parts->shape()[0], parts->dtype());
   if (within != nullptr) within = input("within", within, true);
   const Kind& kind = kind_of(direction.layers.kind);
   const RecurrentWeights own = copied(build, body, kind, direction.weights);
@@ -258,7 +265,7 @@ Value* run(const Builder& build, Value* x, const Direction& direction, bool back
     return time == 1 ? transposed(build, outputs) : outputs;
   }
   const int64_t steps = length.value();
-  Value* all_within = steps_within(build, layers.lengths, steps);
+  Value* all_within = steps_within(build, layers.lengths, steps, x->dtype());
   std::vector<Value*> outputs(static_cast<size_t>(steps));
   for (int64_t i = 0; i < steps; ++i) {
     const int64_t t = backwards ? steps - 1 - i : i;

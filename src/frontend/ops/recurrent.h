@@ -52,7 +52,7 @@ struct RecurrentLayers {
   /// The number of steps of each sequence, i64[batch]; null if all have all. A state stays what it
   /// is beside the sequence, and the output is 0 there.
   Value* lengths = nullptr;
-  /// What goes into a function is kept within [-clip, clip].
+  /// The sums that go into gates and updates are kept within [-clip, clip].
   double clip = std::numeric_limits<double>::infinity();
   bool coupled = false;      // an LSTM forgets as much as it does not take in
   bool reset_first = false;  // a GRU's reset gate multiplies the hidden state, and not its part

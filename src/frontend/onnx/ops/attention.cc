@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "frontend/onnx/ops/heads.h"
 #include "frontend/onnx/ops/rules.h"
 #include "frontend/ops/arithmetic.h"
 #include "frontend/ops/creation.h"
@@ -18,20 +19,6 @@ namespace layline::onnx {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// [batch, rows, heads * width] as [batch, heads, rows, width].
-Value* with_heads(const Call& call, Value* x, int64_t heads) {
-  const Shape& shape = x->shape();
-  const auto width = heads > 0 ? divide(shape[2], heads) : std::nullopt;
-  if (!width) call.fail("{} does not divide into {} heads", to_string(x->type()), heads);
-  return ops::swap_axes(call, call.view(x, {shape[0], shape[1], heads, *width}), 1, 2);
-}
-
-/// The inverse.
-Value* without_heads(const Call& call, Value* x) {
-  const Shape shape = x->shape();
-  return call.view(ops::swap_axes(call, x, 1, 2), {shape[0], shape[2], shape[1] * shape[3]});
-}
 
 Value* number_of(const Call& call, const Dim& size) {
   return ops::number(call, call.graph().symbol_table().expand(size));
@@ -341,11 +328,58 @@ void rotary_embedding_by_place(Call& call) {
   rotate(call, {x, call.input(2), call.input(3), places});
 }
 
+/// com.microsoft.GroupQueryAttention: causal, with a past to which the new keys are appended. A
+/// past that is a buffer with room for them is refused, because how much of it is in use is data.
+void group_query_attention(Call& call) {
+  const int64_t heads = call.integer("num_heads"), groups = call.integer("kv_num_heads");
+  if (heads < 1 || groups < 1) call.fail("has {} heads of queries, {} of keys", heads, groups);
+  if (call.integer("local_window_size", -1) >= 0 || call.flag("smooth_softmax", false) ||
+      call.has(10) || call.has(11))
+    call.fail("with a local window, a bias or a sink is not supported");
+  std::vector<Value*> parts;
+  if (call.has(1)) {
+    parts = {call.input(0), call.input(1), call.input(2)};
+  } else {
+    const int64_t width = ops::static_length(call, call.input(0), 2) / (heads + 2 * groups);
+    parts = ops::cut(call, call.input(0), 2, {heads * width, groups * width, groups * width});
+  }
+  Value* query = with_heads(call, parts[0], heads);
+  Value* key = with_heads(call, parts[1], groups);
+  Value* value = with_heads(call, parts[2], groups);
+  const Dim queries = query->shape()[2];
+  const Dim past = call.has(3) ? call.input(3)->shape()[2] : Dim(0);
+  SymbolTable& symbols = call.graph().symbol_table();
+  const std::vector<Sum> total = call.sums(6, "`total_sequence_length`");
+  if (!past.is_zero() && total != std::vector<Sum>{symbols.expand(past) + symbols.expand(queries)})
+    call.fail("has a past of {} keys with room for new ones, which is not supported",
+              to_string(past));
+  Value* places = places_after(call, queries, past);
+  if (call.flag("do_rotary", false)) {
+    Value* cosines = ops::gather(call, call.input(7), places, 0);
+    Value* sines = ops::gather(call, call.input(8), places, 0);
+    const bool interleaved = call.flag("rotary_interleaved", false);
+    query = rotated(call, query, cosines, sines, interleaved);
+    key = rotated(call, key, cosines, sines, interleaved);
+  }
+  key = after(call, call.optional(3), key);
+  value = after(call, call.optional(4), value);
+  ops::Attention how;
+  how.causal = past.is_zero();
+  if (!how.causal) how.places = places;
+  if (const double scale = call.number("scale", 0); scale != 0) how.scale = scale;
+  how.cap = call.number("softcap", 0);
+  how.grouped = heads != groups;
+  call.result(without_heads(call, ops::attention(call, query, key, value, how)));
+  call.result(key);
+  call.result(value);
+}
+
 constexpr OpRule kRules[] = {
     {"Attention", attention},
     {"RotaryEmbedding", rotary_embedding},
     {"ai.onnx.preview.FlexAttention", flex_attention},
     {"com.microsoft.Attention", projected_attention},
+    {"com.microsoft.GroupQueryAttention", group_query_attention},
     {"com.microsoft.MultiHeadAttention", multi_head_attention},
     {"com.microsoft.RotaryEmbedding", rotary_embedding_by_place},
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "frontend/onnx/ops/conv.h"
 #include "frontend/onnx/ops/rules.h"
 #include "frontend/ops/activation.h"
 #include "frontend/ops/arithmetic.h"
@@ -15,13 +16,6 @@
 
 namespace layline::onnx {
 namespace {
-
-/// What the rule of the plain op gives for the same inputs and attributes.
-Value* plain(const Call& call, std::string_view op) {
-  Call same(call);
-  find_rule(op)->import(same);
-  return same.results().at(0);
-}
 
 /// The function that an op ends with, by its name. The numbers default to those of ONNX's op.
 Value* activated(const Call& call, Value* x, const std::vector<double>& numbers) {
@@ -46,7 +40,7 @@ Value* activated(const Call& call, Value* x, const std::vector<double>& numbers)
 
 /// A convolution, a tensor to add, and an activation.
 void fused_conv(Call& call) {
-  Value* y = plain(call, "Conv");
+  Value* y = convolve(call, call.input(0), call.input(1), call.optional(2));
   if (call.has(3)) y = call.add(Op::add, {y, call.input(3)});
   call.result(activated(call, y, call.numbers("activation_params")));
 }
@@ -55,7 +49,9 @@ void fused_gemm(Call& call) {
   std::vector<double> numbers;
   for (const std::string_view name : {"activation_alpha", "activation_beta"})
     if (call.has(name)) numbers.push_back(call.number(name, 0));
-  call.result(activated(call, plain(call, "Gemm"), numbers));
+  Call product(call);
+  find_rule("Gemm")->import(product);
+  call.result(activated(call, product.results().at(0), numbers));
 }
 
 /// alpha times the product of matrices that may be transposed.

@@ -1,6 +1,7 @@
 // Layers of language models that carry a state from call to call.
 #include <cmath>
 
+#include "frontend/onnx/ops/heads.h"
 #include "frontend/onnx/ops/rules.h"
 #include "frontend/ops/activation.h"
 #include "frontend/ops/conv.h"
@@ -15,14 +16,6 @@
 namespace layline::onnx {
 namespace {
 
-/// [batch, steps, heads * width] as [batch, heads, steps, width].
-Value* with_heads(const Call& call, Value* x, int64_t heads) {
-  if (x->shape().size() != 3) call.fail("takes no {}", to_string(x->type()));
-  const auto width = divide(x->shape()[2], heads);
-  if (!width) call.fail("{} does not divide into {} heads", to_string(x->type()), heads);
-  return ops::swap_axes(call, call.view(x, {x->shape()[0], x->shape()[1], heads, *width}), 1, 2);
-}
-
 /// Halves are computed in floats, as the definition asks.
 void linear_attention(Call& call) {
   const std::string_view rule = call.string("update_rule", "gated_delta");
@@ -30,7 +23,6 @@ void linear_attention(Call& call) {
     call.fail("there is no update rule `{}`", rule);
   const bool gated = rule.starts_with("gated"), delta = rule.ends_with("delta");
   const int64_t heads = call.integer("kv_num_heads"), query_heads = call.integer("q_num_heads");
-  if (heads < 1 || query_heads < 1) call.fail("has {} heads", std::min(heads, query_heads));
   const DType dtype = call.input(0)->dtype();
   const DType computed = dtype == DType::f64 ? DType::f64 : DType::f32;
   auto operand = [&](size_t i) { return call.convert(call.input(i), computed); };
@@ -52,10 +44,7 @@ void linear_attention(Call& call) {
   if (how.scale == 0)
     how.scale = 1 / std::sqrt(static_cast<double>(ops::static_length(call, query, 3)));
   const auto [output, last] = ops::linear_attention(call, query, key, value, state, how);
-  const Shape shape = output->shape();
-  Value* y =
-      call.view(ops::swap_axes(call, output, 1, 2), {shape[0], shape[2], shape[1] * shape[3]});
-  call.result(call.convert(y, dtype));
+  call.result(call.convert(without_heads(call, output), dtype));
   call.result(call.convert(last, kept));
 }
 

@@ -144,14 +144,13 @@ ops::RecurrentWeights weights(const Call& call, const Kind& kind, int64_t direct
 }
 
 /// The lengths of the sequences; null if they are known to be all of it.
-Value* lengths(const Call& call, Value* given, int64_t steps) {
+Value* lengths(const Call& call, Value* given, const Dim& steps) {
   if (given == nullptr) return nullptr;
-  if (const Tensor* known = call.constant_value(given)) {
-    bool whole = true;
-    for (int64_t i = 0; i < known->count(); ++i) whole = whole && known->get_int(i) == steps;
-    if (whole) return nullptr;
-  }
-  return given;
+  const Fraction whole{call.graph().symbol_table().expand(steps)};
+  const Numbers* known = call.numbers(given);
+  if (known == nullptr) return given;
+  const auto is_shorter = [&](const Fraction& length) { return length != whole; };
+  return std::ranges::any_of(known->elements, is_shorter) ? given : nullptr;
 }
 
 /// The initial state [directions, batch, hidden], which is 0 if the model gives none.
@@ -174,9 +173,7 @@ void recurrent(Call& call, const Kind& kind) {
   layers.time_axis = batch_first ? 1 : 0;
   const Dim steps = x->shape()[batch_first ? 1 : 0];
   const Dim batch = x->shape()[batch_first ? 0 : 1];
-  if (!steps.is_static())
-    call.fail("the number of steps is dynamic, which is not supported; fix it with --dim");
-  layers.lengths = lengths(call, call.optional(4), steps.value());
+  layers.lengths = lengths(call, call.optional(4), steps);
   if (call.has("clip")) layers.clip = call.number("clip", 0);
   layers.coupled = call.flag("input_forget", false);
   layers.reset_first = !call.flag("linear_before_reset", false);
