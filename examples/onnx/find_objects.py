@@ -40,14 +40,15 @@ def overlap(a, b):
 def find(columns, width, height):
     """Class, score and box of what the network is sure of. Each column is the middle and the size of a box,
     and a score for each class. Of boxes that overlap, only the one with the best score is kept."""
-    scale = max(width, height) / SIDE
+    side = max(width, height)
     scores = columns[4:].max(0)
     found = []
     for i in np.argsort(-scores, kind="stable"):
         if scores[i] <= 0.25:
             break
-        x, y, w, h = columns[:4, i] * scale
-        left, top = np.clip([x - w / 2, y - h / 2], 0, [width, height])
+        x, y, w, h = columns[:4, i]
+        left, top, w, h = (value * side / SIDE for value in (x - w / 2, y - h / 2, w, h))
+        left, top = min(max(left, 0), width), min(max(top, 0), height)
         box = left, top, min(w, width - left), min(h, height - top)
         if all(overlap(box, other) <= 0.45 for _, _, other in found):
             found.append((CLASSES[columns[4:, i].argmax()], scores[i], box))

@@ -66,7 +66,9 @@ def main():
     if len(sys.argv) != 3:
         sys.exit("usage: mark_speech.py MODEL SOUND.wav")
     samples = read(sys.argv[2])
-    program = layline.compile(sys.argv[1], dims={"batch": 1, "samples": CONTEXT + FRAME}, fix={"sr": RATE})
+    # The sizes have no names in the model: they are called by their input and their axis.
+    program = layline.compile(sys.argv[1], dims={"input.0": 1, "input.1": CONTEXT + FRAME, "state.1": 1},
+                              fix={"sr": RATE})
     found = stretches(listen(program, samples), len(samples))
     for begin, end in with_pads(found, len(samples)):
         print(f"{begin / RATE:.3f} {end / RATE:.3f}")

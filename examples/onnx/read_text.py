@@ -24,7 +24,7 @@ WIDEST = 3200  # of a line that is 48 high
 def tensor(picture, width=None):
     """Height, width, colour from 0 to 255 becomes 1, colour, height, width from -1 to 1; zeros on the right."""
     result = np.zeros((1, 3, picture.shape[0], width or picture.shape[1]), np.float32)
-    result[0, :, :, : picture.shape[1]] = picture.transpose(2, 0, 1).astype(np.float32) / 255 * 2 - 1
+    result[0, :, :, : picture.shape[1]] = picture.transpose(2, 0, 1) / np.float32(255) * 2 - 1
     return result
 
 
@@ -38,12 +38,17 @@ def scaled_for_detection(picture):
     return cv2.resize(picture, (width, height))
 
 
-def smallest_box(points):
-    """The corners of the smallest rectangle around points, clockwise from the top left, and its shorter side."""
-    rectangle = cv2.minAreaRect(points)
-    corners = sorted(cv2.boxPoints(rectangle).tolist())
+def clockwise(box):
+    """The corners of a box, from the top left."""
+    corners = sorted(box, key=lambda p: p[0])
     left, right = sorted(corners[:2], key=lambda p: p[1]), sorted(corners[2:], key=lambda p: p[1])
-    return np.array([left[0], right[0], right[1], left[1]], np.float32), min(rectangle[1])
+    return np.array([left[0], right[0], right[1], left[1]], np.float32)
+
+
+def smallest_box(points):
+    """The smallest rectangle around points, and its shorter side."""
+    rectangle = cv2.minAreaRect(points)
+    return clockwise(cv2.boxPoints(rectangle)), min(rectangle[1])
 
 
 def mean_inside(scores, box):
@@ -84,7 +89,7 @@ def find_lines(scores, picture):
         if side < 5:
             continue
         box = np.round(box / scores.shape[::-1] * [width, height])
-        box = np.clip(box, 0, [width - 1, height - 1]).astype(np.float32)
+        box = clockwise(np.clip(box, 0, [width - 1, height - 1]))
         if min(np.linalg.norm(box[0] - box[1]), np.linalg.norm(box[0] - box[3])) >= 4:
             boxes.append(box)
     return in_reading_order(boxes)
@@ -129,11 +134,11 @@ class Reader:
     def __init__(self, models):
         self.models = Path(models)
         self.turned = layline.compile(self.models / "ch_ppocr_mobile_v2.0_cls_infer.onnx", dims={
-            "p2o.DynamicDimension.0": 1, "p2o.DynamicDimension.1": 48, "p2o.DynamicDimension.2": 192})
+            "x.0": 1, "x.2": 48, "x.3": 192})
         recognition = self.models / "ch_PP-OCRv4_rec_infer.onnx"
         # One program for lines of any length.
         self.recognise = layline.compile(recognition, dims={
-            "p2o.DynamicDimension.0": 1, "p2o.DynamicDimension.1": (320, WIDEST)})
+            "p2o.DynamicDimension.0": 1, "?": 48, "p2o.DynamicDimension.1": (320, WIDEST)})
         told = {p.key: p.value for p in onnx.load(recognition).metadata_props}
         self.letters = ["", *told["character"].splitlines(), " "]
 
