@@ -281,7 +281,7 @@ class Reader {
         // One program for lines of any length.
         recognise_(compile(models + "/ch_PP-OCRv4_rec_infer.onnx",
                            {{"p2o.DynamicDimension.0", "1"},
-                            {"?", "48"},
+                            {"x.2", "48"},
                             {"p2o.DynamicDimension.1", "320.." + std::to_string(kWidest)}})),
         letters_(letters_of(models + "/ch_PP-OCRv4_rec_infer.onnx")) {}
 

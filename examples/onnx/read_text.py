@@ -138,7 +138,7 @@ class Reader:
         recognition = self.models / "ch_PP-OCRv4_rec_infer.onnx"
         # One program for lines of any length.
         self.recognise = layline.compile(recognition, dims={
-            "p2o.DynamicDimension.0": 1, "?": 48, "p2o.DynamicDimension.1": (320, WIDEST)})
+            "p2o.DynamicDimension.0": 1, "x.2": 48, "p2o.DynamicDimension.1": (320, WIDEST)})
         told = {p.key: p.value for p in onnx.load(recognition).metadata_props}
         self.letters = ["", *told["character"].splitlines(), " "]
 

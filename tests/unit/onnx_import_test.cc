@@ -139,6 +139,17 @@ TEST(OnnxImport, OpenSizesAreAskedFor) {
             "model.onnx: --dim m: the model leaves no such size open; it leaves open n");
 }
 
+TEST(OnnxImport, AQuestionMarkIsNoName) {
+  WrittenGraph graph = unary("Relu");
+  graph.inputs = {value_info("x", kFloats, {"?", "?"})};
+  graph.outputs = {value_info("y", kFloats, {"?", "?"})};
+  const std::string bytes = model_of(written(graph));
+  ImportOptions options;
+  options.sizes["x.0"] = {2, 2, 1};
+  options.sizes["x.1"] = {3, 3, 1};
+  EXPECT_EQ(to_string(import(bytes, options).graph.inputs()[0].value->type()), "f32[2,3]");
+}
+
 TEST(OnnxImport, ASizeWithoutANameIsCalledByItsPlace) {
   WrittenGraph graph = unary("Relu");
   graph.inputs = {value_info("x", kFloats, {"", 3})};
