@@ -228,6 +228,28 @@ std::vector<Box> find_lines(const cv::Mat& scores, cv::Size size) {
 
 // ---- One line ----
 
+/// The weights of four neighbours for a place between the second and the third.
+std::array<double, 4> cubic_weights(double place) {
+  const auto near = [](double far) { return (1.25 * far - 2.25) * far * far + 1; };
+  const auto second = [](double far) { return ((-0.75 * far + 3.75) * far - 6) * far + 3; };
+  return {second(1 + place), near(place), near(1 - place), second(2 - place)};
+}
+
+/// The colour at a place between pixels. cv::warpPerspective does the same since OpenCV 5; before, it
+/// rounds places to a 32nd of a pixel, which is enough to change what is read.
+cv::Vec3b colour_at(const cv::Mat& picture, double x, double y) {
+  const std::array<double, 4> across = cubic_weights(x - std::floor(x));
+  const std::array<double, 4> down = cubic_weights(y - std::floor(y));
+  cv::Vec3d sum;
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 4; ++j) {
+      const int row = std::clamp(static_cast<int>(std::floor(y)) + i - 1, 0, picture.rows - 1);
+      const int column = std::clamp(static_cast<int>(std::floor(x)) + j - 1, 0, picture.cols - 1);
+      sum += down[i] * across[j] * cv::Vec3d(picture.at<cv::Vec3b>(row, column));
+    }
+  return sum;
+}
+
 /// What is in the box, straight; a tall box lies on its side.
 cv::Mat cut_out(const cv::Mat& picture, const Box& box) {
   const auto width =
@@ -236,9 +258,13 @@ cv::Mat cut_out(const cv::Mat& picture, const Box& box) {
       static_cast<int>(std::max(distance(box[0], box[3]), distance(box[1], box[2])));
   const Box corners = {cv::Point2f(0, 0), cv::Point2f(width, 0), cv::Point2f(width, height),
                        cv::Point2f(0, height)};
-  cv::Mat line;
-  cv::warpPerspective(picture, line, cv::getPerspectiveTransform(box.data(), corners.data()),
-                      {width, height}, cv::INTER_CUBIC, cv::BORDER_REPLICATE);
+  const cv::Matx33d places = cv::getPerspectiveTransform(corners.data(), box.data());
+  cv::Mat line(height, width, CV_8UC3);
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x) {
+      const cv::Vec3d place = places * cv::Vec3d(x, y, 1);
+      line.at<cv::Vec3b>(y, x) = colour_at(picture, place[0] / place[2], place[1] / place[2]);
+    }
   if (height >= 1.5 * width) cv::rotate(line, line, cv::ROTATE_90_COUNTERCLOCKWISE);
   return line;
 }
