@@ -1,6 +1,6 @@
-// find_objects MODEL PICTURE OUT.png: finds objects in a picture and draws boxes around them. MODEL is
-// 320n.onnx of the package nudenet 3.4.2, a YOLO network that knows faces and other parts of people.
-// An object is printed as its class, its score, and its box: left, top, width, height.
+// find_objects MODEL PICTURE OUT.png: finds objects in a picture and draws boxes around them. MODEL
+// is 320n.onnx of the package nudenet 3.4.2, a YOLO network that knows faces and other parts of
+// people. An object is printed as its class, its score, and its box: left, top, width, height.
 #include <layline/layline.h>
 #include <layline/session.h>
 
@@ -21,13 +21,24 @@
 namespace {
 
 constexpr int kSide = 320;  // of the square that the network sees
-constexpr const char* kClasses[] = {
-    "FEMALE_GENITALIA_COVERED", "FACE_FEMALE",           "BUTTOCKS_EXPOSED",
-    "FEMALE_BREAST_EXPOSED",    "FEMALE_GENITALIA_EXPOSED", "MALE_BREAST_EXPOSED",
-    "ANUS_EXPOSED",             "FEET_EXPOSED",          "BELLY_COVERED",
-    "FEET_COVERED",             "ARMPITS_COVERED",       "ARMPITS_EXPOSED",
-    "FACE_MALE",                "BELLY_EXPOSED",         "MALE_GENITALIA_EXPOSED",
-    "ANUS_COVERED",             "FEMALE_BREAST_COVERED", "BUTTOCKS_COVERED"};
+constexpr const char* kClasses[] = {"FEMALE_GENITALIA_COVERED",
+                                    "FACE_FEMALE",
+                                    "BUTTOCKS_EXPOSED",
+                                    "FEMALE_BREAST_EXPOSED",
+                                    "FEMALE_GENITALIA_EXPOSED",
+                                    "MALE_BREAST_EXPOSED",
+                                    "ANUS_EXPOSED",
+                                    "FEET_EXPOSED",
+                                    "BELLY_COVERED",
+                                    "FEET_COVERED",
+                                    "ARMPITS_COVERED",
+                                    "ARMPITS_EXPOSED",
+                                    "FACE_MALE",
+                                    "BELLY_EXPOSED",
+                                    "MALE_GENITALIA_EXPOSED",
+                                    "ANUS_COVERED",
+                                    "FEMALE_BREAST_COVERED",
+                                    "BUTTOCKS_COVERED"};
 
 struct Object {
   const char* name;
@@ -66,8 +77,8 @@ double overlap(const cv::Rect2d& a, const cv::Rect2d& b) {
   return shared == 0 ? 0 : shared / (a.area() + b.area() - shared);
 }
 
-/// What the network is sure of. Its rows are the middles and the sizes of boxes, and a row of scores
-/// for each class. Of boxes that overlap, only the one with the best score is kept.
+/// What the network is sure of. Its rows are the middles and the sizes of boxes, and a row of
+/// scores for each class. Of boxes that overlap, only the one with the best score is kept.
 std::vector<Object> find(const layline::Array& output, cv::Size size) {
   const auto rows = static_cast<size_t>(output.shape[1]);
   const auto columns = static_cast<size_t>(output.shape[2]);
@@ -93,9 +104,8 @@ std::vector<Object> find(const layline::Array& output, cv::Size size) {
                    [](const Object& a, const Object& b) { return a.score > b.score; });
   std::vector<Object> found;
   for (const Object& object : candidates)
-    if (std::all_of(found.begin(), found.end(), [&](const Object& other) {
-          return overlap(object.box, other.box) <= 0.45;
-        }))
+    if (std::all_of(found.begin(), found.end(),
+                    [&](const Object& other) { return overlap(object.box, other.box) <= 0.45; }))
       found.push_back(object);
   return found;
 }
@@ -103,8 +113,8 @@ std::vector<Object> find(const layline::Array& output, cv::Size size) {
 void find_objects(const std::string& model, const std::string& path, const std::string& out) {
   cv::Mat picture = read(path);
   const std::string side = std::to_string(kSide);
-  const layline::CompiledModel program = layline::compile_model(
-      model, {.dims = {{"batch", "1"}, {"height", side}, {"width", side}}});
+  const layline::CompiledModel program =
+      layline::compile_model(model, {.dims = {{"batch", "1"}, {"height", side}, {"width", side}}});
   layline::Session session = layline::Session::from_bytes(program.bytes(), model);
   const std::vector<float> input = square(picture);
   const std::vector<layline::Array> outputs =
@@ -112,7 +122,8 @@ void find_objects(const std::string& model, const std::string& path, const std::
   for (const Object& object : find(outputs.at(0), picture.size())) {
     const cv::Rect box(static_cast<int>(object.box.x), static_cast<int>(object.box.y),
                        static_cast<int>(object.box.width), static_cast<int>(object.box.height));
-    std::printf("%s %.3f %d %d %d %d\n", object.name, object.score, box.x, box.y, box.width, box.height);
+    std::printf("%s %.3f %d %d %d %d\n", object.name, object.score, box.x, box.y, box.width,
+                box.height);
     cv::rectangle(picture, box, {255, 0, 0}, 2);
   }
   if (stbi_write_png(out.c_str(), picture.cols, picture.rows, 3, picture.data, 0) == 0)

@@ -1,6 +1,6 @@
-// mark_speech MODEL SOUND.wav: tells where in a sound file somebody speaks. MODEL is silero_vad.onnx
-// of the package silero-vad 6.2.3. The sound has 16 bits and 16000 samples a second, or a multiple. A
-// stretch of speech is printed as its first and its last second.
+// mark_speech MODEL SOUND.wav: tells where in a sound file somebody speaks. MODEL is
+// silero_vad.onnx of the package silero-vad 6.2.3. The sound has 16 bits and 16000 samples a
+// second, or a multiple. A stretch of speech is printed as its first and its last second.
 #include <layline/layline.h>
 #include <layline/session.h>
 
@@ -121,8 +121,9 @@ void mark_speech(const std::string& model, const std::string& sound) {
   const int length = static_cast<int>(samples.size());
   // The sizes have no names in the model: they are called by their input and their axis.
   const layline::CompiledModel program = layline::compile_model(
-      model, {.dims = {{"input.0", "1"}, {"input.1", std::to_string(kContext + kFrame)}, {"state.1", "1"}},
-              .fix = {{"sr", std::to_string(kRate)}}});
+      model,
+      {.dims = {{"input.0", "1"}, {"input.1", std::to_string(kContext + kFrame)}, {"state.1", "1"}},
+       .fix = {{"sr", std::to_string(kRate)}}});
   layline::Session session = layline::Session::from_bytes(program.bytes(), model);
   std::vector<Stretch> found = stretches(listen(session, samples), length);
   pad(found, length);

@@ -1,7 +1,8 @@
 // read_text MODELS [--together N] PICTURE...: reads the text in pictures: finds lines, turns them
-// upright and recognises their letters. MODELS is the folder rapidocr_onnxruntime/models of the package
-// rapidocr-onnxruntime 1.4.4. A line is printed as its four corners, its score and its text. N lines
-// of about the same length are made equally wide: 6, as in rapidocr, or 1, which reads spaces better.
+// upright and recognises their letters. MODELS is the folder rapidocr_onnxruntime/models of the
+// package rapidocr-onnxruntime 1.4.4. A line is printed as its four corners, its score and its
+// text. N lines of about the same length are made equally wide: 6, as in rapidocr, or 1, which
+// reads spaces better.
 #include <layline/layline.h>
 #include <layline/session.h>
 
@@ -58,9 +59,7 @@ layline::Session compile(const std::string& model, const std::map<std::string, s
 }
 
 /// Runs a network on a picture, whose colours become planes from -1 to 1, with zeros on the right.
-/// The output has this shape and these values.
-std::pair<std::vector<int64_t>, std::vector<float>> run(layline::Session& session,
-                                                        const cv::Mat& picture, int width) {
+std::vector<float> run(layline::Session& session, const cv::Mat& picture, int width) {
   std::vector<float> planes(3UL * picture.rows * width);
   for (int colour = 0; colour < 3; ++colour)
     for (int y = 0; y < picture.rows; ++y)
@@ -71,7 +70,7 @@ std::pair<std::vector<int64_t>, std::vector<float>> run(layline::Session& sessio
       session.run({{"f32", {1, 3, picture.rows, width}, std::as_bytes(std::span(planes))}}).at(0);
   std::vector<float> values(output.bytes.size() / sizeof(float));
   std::memcpy(values.data(), output.bytes.data(), output.bytes.size());
-  return {output.shape, std::move(values)};
+  return values;
 }
 
 /// The fields of a protobuf message that hold bytes, with their numbers.
@@ -161,8 +160,8 @@ double mean_inside(const cv::Mat& scores, const Box& box) {
   return cv::mean(scores, mask)[0];
 }
 
-/// Points around a box, as far away as its area and its perimeter say: the network marks the middle of
-/// a line. They are on whole pixels, on an arc around each corner.
+/// Points around a box, as far away as its area and its perimeter say: the network marks the middle
+/// of a line. They are on whole pixels, on an arc around each corner.
 std::vector<cv::Point> grown(const Box& box) {
   constexpr double kFull = 2 * std::numbers::pi;
   double perimeter = 0;
@@ -215,9 +214,10 @@ std::vector<Box> find_lines(const cv::Mat& scores, cv::Size size) {
     std::tie(box, side) = smallest_box(grown(box));
     if (side < 5) continue;
     for (cv::Point2f& corner : box) {
-      corner.x = std::clamp(std::nearbyint(corner.x / scores.cols * size.width), 0.0F, size.width - 1.0F);
-      corner.y =
-          std::clamp(std::nearbyint(corner.y / scores.rows * size.height), 0.0F, size.height - 1.0F);
+      corner.x =
+          std::clamp(std::nearbyint(corner.x / scores.cols * size.width), 0.0F, size.width - 1.0F);
+      corner.y = std::clamp(std::nearbyint(corner.y / scores.rows * size.height), 0.0F,
+                            size.height - 1.0F);
     }
     box = clockwise(box);
     if (std::min(distance(box[0], box[1]), distance(box[0], box[3])) >= 4) boxes.push_back(box);
@@ -235,8 +235,8 @@ std::array<double, 4> cubic_weights(double place) {
   return {second(1 + place), near(place), near(1 - place), second(2 - place)};
 }
 
-/// The colour at a place between pixels. cv::warpPerspective does the same since OpenCV 5; before, it
-/// rounds places to a 32nd of a pixel, which is enough to change what is read.
+/// The colour at a place between pixels. cv::warpPerspective does the same since OpenCV 5; before,
+/// it rounds places to a 32nd of a pixel, which is enough to change what is read.
 cv::Vec3b colour_at(const cv::Mat& picture, double x, double y) {
   const std::array<double, 4> across = cubic_weights(x - std::floor(x));
   const std::array<double, 4> down = cubic_weights(y - std::floor(y));
@@ -252,8 +252,7 @@ cv::Vec3b colour_at(const cv::Mat& picture, double x, double y) {
 
 /// What is in the box, straight; a tall box lies on its side.
 cv::Mat cut_out(const cv::Mat& picture, const Box& box) {
-  const auto width =
-      static_cast<int>(std::max(distance(box[0], box[1]), distance(box[2], box[3])));
+  const auto width = static_cast<int>(std::max(distance(box[0], box[1]), distance(box[2], box[3])));
   const auto height =
       static_cast<int>(std::max(distance(box[0], box[3]), distance(box[1], box[2])));
   const Box corners = {cv::Point2f(0, 0), cv::Point2f(width, 0), cv::Point2f(width, height),
@@ -281,6 +280,8 @@ cv::Mat scaled_line(const cv::Mat& line, int widest) {
 /// The letters with the best scores, and their mean: repeated ones and blanks (0) are left out.
 std::pair<std::string, float> spell(const std::vector<float>& scores,
                                     const std::vector<std::string>& letters) {
+  if (scores.size() % letters.size() != 0)
+    throw layline::Error("these are not the model's letters");
   std::string text;
   double sum = 0;
   int count = 0;
@@ -322,10 +323,9 @@ class Reader {
     std::vector<Line> found(lines.size());
     for (size_t i = 0; i < order.size(); ++i) {
       const size_t last = std::min(i / together * together + together, order.size()) - 1;
-      const int width =
-          std::clamp(static_cast<int>(48 * ratio(lines[order[last]])), 320, kWidest);
-      const auto output = run(recognise_, scaled_line(lines[order[i]], width), width);
-      const auto [text, score] = spell(output.second, letters_);
+      const int width = std::clamp(static_cast<int>(48 * ratio(lines[order[last]])), 320, kWidest);
+      const auto [text, score] =
+          spell(run(recognise_, scaled_line(lines[order[i]], width), width), letters_);
       found[order[i]] = {boxes[order[i]], score, text};
     }
     std::erase_if(found, [](const Line& line) { return line.score < 0.5; });
@@ -345,13 +345,13 @@ class Reader {
                                           {"p2o.DynamicDimension.1", std::to_string(scaled.rows)},
                                           {"p2o.DynamicDimension.2", std::to_string(scaled.cols)}}))
                   .first;
-    auto [shape, scores] = run(found->second, scaled, scaled.cols);
+    std::vector<float> scores = run(found->second, scaled, scaled.cols);
     return find_lines(cv::Mat(scaled.rows, scaled.cols, CV_32F, scores.data()), picture.size());
   }
 
   cv::Mat upright(cv::Mat line) {
-    const auto output = run(turned_, scaled_line(line, 192), 192);
-    if (output.second.at(1) > 0.9F) cv::rotate(line, line, cv::ROTATE_180);
+    if (run(turned_, scaled_line(line, 192), 192).at(1) > 0.9F)
+      cv::rotate(line, line, cv::ROTATE_180);
     return line;
   }
 

@@ -2,13 +2,14 @@
 
     python read_text.py MODELS [--together N] PICTURE...
 
-MODELS is the folder rapidocr_onnxruntime/models of the package rapidocr-onnxruntime 1.4.4. A line is printed
-as its four corners, its score and its text. N lines of about the same length are made equally wide: 6, as in
-rapidocr, or 1, which reads spaces better.
+MODELS is the folder rapidocr_onnxruntime/models of the package rapidocr-onnxruntime 1.4.4. A line is
+printed as its four corners, its score and its text. N lines of about the same length are made equally
+wide: 6, as in rapidocr, or 1, which reads spaces better.
 """
 
 import argparse
 import math
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -22,7 +23,7 @@ WIDEST = 3200  # of a line that is 48 high
 
 
 def tensor(picture, width=None):
-    """Height, width, colour from 0 to 255 becomes 1, colour, height, width from -1 to 1; zeros on the right."""
+    """A picture as 1, colour, height, width, from -1 to 1; what is missing on the right is 0."""
     result = np.zeros((1, 3, picture.shape[0], width or picture.shape[1]), np.float32)
     result[0, :, :, : picture.shape[1]] = picture.transpose(2, 0, 1) / np.float32(255) * 2 - 1
     return result
@@ -177,7 +178,10 @@ def main():
     arguments = parser.parse_args()
     reader = Reader(arguments.models)
     for path in arguments.pictures:
-        for box, score, text in reader.read(cv2.imread(path), arguments.together):
+        picture = cv2.imread(path)
+        if picture is None:
+            sys.exit(f"read_text: cannot read {path}")
+        for box, score, text in reader.read(picture, arguments.together):
             print(*(f"{x:.0f},{y:.0f}" for x, y in box), f"{score:.3f}", text)
 
 
