@@ -46,9 +46,11 @@ test-arm: build ## every fixture (or FIXTURES="NAME...") on ExecuTorch for Arm, 
 test-versions: build ## every fixture in executorch 1.4.1 and 1.5.1, through their Python modules
 	scripts/test-versions $(FIXTURES)
 
-test-onnx: build ## ONNX's own conformance tests on the ExecuTorch runtime; trained models against ONNX Runtime
+test-onnx: build ## ONNX's own conformance tests on the ExecuTorch runtime; trained models against ONNX Runtime; examples/onnx against the packages' own answers
 	scripts/test-onnx
 	scripts/onnx-models
+	@scripts/setup libopencv-imgproc-dev libstb-dev
+	scripts/onnx-jobs
 
 bench-onnx: build ## trained ONNX models of packages beside ONNX Runtime
 	scripts/onnx-models --bench

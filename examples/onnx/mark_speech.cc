@@ -1,6 +1,7 @@
 // mark_speech MODEL SOUND.wav: tells where in a sound file somebody speaks. MODEL is
-// silero_vad.onnx of the package silero-vad 6.2.3. The sound has 16 bits and 16000 samples a
-// second, or a multiple. A stretch of speech is printed as its first and its last second.
+// silero_vad.onnx of the package silero-vad 6.2.3. The sound has one channel, 16 bits and
+// 16000 samples a second, or a multiple. A stretch of speech is printed as its first and its last
+// second.
 #include <layline/layline.h>
 #include <layline/session.h>
 

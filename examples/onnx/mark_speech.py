@@ -3,7 +3,7 @@
     python mark_speech.py MODEL SOUND.wav
 
 MODEL is silero_vad.onnx of the package silero-vad 6.2.3. The sound has one channel, 16 bits and 16000
-samples a second, or a multiple of them. A stretch of speech is printed as its first and its last second.
+samples a second, or a multiple. A stretch of speech is printed as its first and its last second.
 """
 
 import sys
