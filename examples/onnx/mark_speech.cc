@@ -1,7 +1,7 @@
 // mark_speech MODEL SOUND.wav: tells where in a sound file somebody speaks. MODEL is
 // silero_vad.onnx of the package silero-vad 6.2.3. The sound has one channel, 16 bits and
-// 16000 samples a second, or a multiple. A stretch of speech is printed as its first and its last
-// second.
+// 16000 samples a second, or a multiple. A stretch of speech is printed in seconds and in
+// samples.
 #include <layline/layline.h>
 #include <layline/session.h>
 
@@ -129,7 +129,8 @@ void mark_speech(const std::string& model, const std::string& sound) {
   std::vector<Stretch> found = stretches(listen(session, samples), length);
   pad(found, length);
   for (const Stretch& stretch : found)
-    std::printf("%.3f %.3f\n", stretch.begin / double{kRate}, stretch.end / double{kRate});
+    std::printf("%.3f s to %.3f s, samples %d to %d\n", stretch.begin / double{kRate},
+                stretch.end / double{kRate}, stretch.begin, stretch.end);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
     python mark_speech.py MODEL SOUND.wav
 
 MODEL is silero_vad.onnx of the package silero-vad 6.2.3. The sound has one channel, 16 bits and 16000
-samples a second, or a multiple. A stretch of speech is printed as its first and its last second.
+samples a second, or a multiple. A stretch of speech is printed in seconds and in samples.
 """
 
 import sys
@@ -71,7 +71,7 @@ def main():
                               fix={"sr": RATE})
     found = stretches(listen(program, samples), len(samples))
     for begin, end in with_pads(found, len(samples)):
-        print(f"{begin / RATE:.3f} {end / RATE:.3f}")
+        print(f"{begin / RATE:.3f} s to {end / RATE:.3f} s, samples {begin} to {end}")
 
 
 if __name__ == "__main__":
