@@ -20,11 +20,7 @@ void give(Call& call, const ops::Sorted& sorted) {
 void topk(Call& call) {
   Value* x = call.tensor("self");
   const ops::SortOrder order{axis_of(call, x), call.flag("largest", true)};
-  const int64_t k = call.integer("k");
-  if (k < 0)
-    call.fail("takes {} of {} elements", k,
-              x->shape().empty() ? "1" : to_string(x->shape()[static_cast<size_t>(order.axis)]));
-  give(call, ops::topk(call, x, order, k));
+  give(call, ops::topk(call, x, order, Sum::number(call.integer("k"))));
 }
 
 ops::SortOrder sort_order(const Call& call, const Value* x) {
