@@ -63,14 +63,42 @@ Tensor places(const std::vector<int64_t>& dims, int64_t first) {
   return tensor;
 }
 
+/// What is found for a value and, first, for all that it is computed from: operands in order, and
+/// none after one of which nothing is known. Values may hang on chains of thousands, as those of
+/// unrolled loops do, so that finding them out one inside the other would exhaust the stack.
+template <typename Found>
+void settle(const Value* value, std::unordered_map<const Value*, std::optional<Found>>& known,
+            const auto& find) {
+  const auto next_open = [&](const Value* each) -> const Value* {
+    const layline::Node* node = each->def();
+    if (node == nullptr || !is_small(each->shape())) return nullptr;
+    for (const Value* operand : node->operands()) {
+      const auto found = known.find(operand);
+      if (found == known.end()) return operand;
+      if (!found->second) return nullptr;
+    }
+    return nullptr;
+  };
+  std::vector<const Value*> chain = {value};
+  while (!chain.empty()) {
+    const Value* each = chain.back();
+    if (const Value* operand = known.contains(each) ? nullptr : next_open(each)) {
+      chain.push_back(operand);
+      continue;
+    }
+    if (!known.contains(each)) known.emplace(each, find(each));
+    chain.pop_back();
+  }
+}
+
 Sum scaled(const Sum& sum, int64_t factor) { return sum * Sum::number(factor); }
 
 }  // namespace
 
 const Tensor* SizeArithmetic::constant(const Value* value) {
-  auto found = constants_.find(value);
-  if (found == constants_.end()) found = constants_.emplace(value, evaluate(value)).first;
-  return found->second ? &*found->second : nullptr;
+  settle(value, constants_, [&](const Value* each) { return evaluate(each); });
+  const auto& found = constants_.at(value);
+  return found ? &*found : nullptr;
 }
 
 std::optional<Tensor> SizeArithmetic::evaluate(const Value* value) {
@@ -87,9 +115,9 @@ std::optional<Tensor> SizeArithmetic::evaluate(const Value* value) {
 }
 
 const Numbers* SizeArithmetic::numbers(const Value* value) {
-  auto found = numbers_.find(value);
-  if (found == numbers_.end()) found = numbers_.emplace(value, compute(value)).first;
-  return found->second ? &*found->second : nullptr;
+  settle(value, numbers_, [&](const Value* each) { return compute(each); });
+  const auto& found = numbers_.at(value);
+  return found ? &*found : nullptr;
 }
 
 std::optional<Numbers> SizeArithmetic::compute(const Value* value) {
