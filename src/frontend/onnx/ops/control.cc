@@ -87,7 +87,8 @@ void loop(Call& call) {
         if (round == 0) call.known(1, "the condition");  // this names the input to fix
         call.fail(
             "how often it runs is known only when the model runs, which is not supported; if it "
-            "follows from an input that is always the same, fix that: --fix NAME=VALUE");
+            "follows from a dynamic size, fix that: --dim NAME=SIZE; if from an input that is "
+            "always the same, fix that: --fix NAME=VALUE");
       }
       Value* holds = as_scalar(call, condition);
       running = running ? call.add(Op::logical_and, {running, holds}) : holds;
