@@ -157,7 +157,8 @@ Value* sample_elements(const Builder& build, Value* x, Value* grid, const GridSa
 }  // namespace
 
 Value* grid_sample(const Builder& build, Value* x, Value* grid, const GridSampling& sampling) {
-  if (x->shape().size() < 3) build.fail("samples {}", to_string(x->type()));
+  if (x->shape().size() < 3 || x->shape().size() > 5)
+    build.fail("samples {}; only images and volumes are supported", to_string(x->type()));
   grid = build.convert(grid, x->dtype());
   if (x->shape().size() != 4 || sampling.mode == GridMode::cubic)
     return sample_elements(build, x, grid, sampling);

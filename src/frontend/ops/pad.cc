@@ -22,7 +22,9 @@ Value* pad_far(const Builder& build, Value* x, int64_t axis, PadAttrs& attrs) {
   if ((attrs.mode != PadMode::reflect && attrs.mode != PadMode::circular) || !size.is_static())
     return x;
   const int64_t length = size.value();
-  if (length < 1 || std::max(low, high) <= (attrs.mode == PadMode::reflect ? length - 1 : length))
+  constexpr int64_t kMost = 1 << 26;
+  if (length < 1 || std::max({low, length, high}) > kMost ||
+      std::max(low, high) <= (attrs.mode == PadMode::reflect ? length - 1 : length))
     return x;
   Tensor places({DType::i64, {low + length + high}});
   for (int64_t i = 0; i < places.count(); ++i)

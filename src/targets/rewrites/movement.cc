@@ -61,6 +61,34 @@ Ints nearest_sources(const Node& node, size_t axis) {
   return sources;
 }
 
+/// Pads an axis of dynamic length. The elements at its end are the first ones of the flipped axis.
+Value* pad_dynamic(const Builder& build, Value* x, int64_t axis, int64_t low, int64_t high,
+                   PadMode mode) {
+  const auto flipped = [&](Value* value) {
+    return build.add(Op::flip, {value}, AxesAttrs{{axis}});
+  };
+  const auto repeated = [&](Value* value, int64_t count) {
+    Shape shape = x->shape();
+    shape[static_cast<size_t>(axis)] = count;
+    return build.expand(build.slice(value, axis, 0, 1), shape);
+  };
+  std::vector<Value*> parts;
+  if (low > 0 && mode == PadMode::reflect)
+    parts.push_back(flipped(build.slice(x, axis, 1, low)));
+  else if (low > 0 && mode == PadMode::replicate)
+    parts.push_back(repeated(x, low));
+  else if (low > 0)
+    parts.push_back(flipped(build.slice(flipped(x), axis, 0, low)));
+  parts.push_back(x);
+  if (high > 0 && mode == PadMode::reflect)
+    parts.push_back(build.slice(flipped(x), axis, 1, high));
+  else if (high > 0 && mode == PadMode::replicate)
+    parts.push_back(repeated(flipped(x), high));
+  else if (high > 0)
+    parts.push_back(build.slice(x, axis, 0, high));
+  return build.concat(std::move(parts), axis);
+}
+
 }  // namespace
 
 Value* legal_slice(const Builder& build, const Node& node) {
@@ -93,7 +121,10 @@ Value* legal_pad(const Builder& build, const Node& node) {
   for (size_t a = 0; a < attrs.low.size(); ++a) {
     const auto axis = static_cast<int64_t>(a);
     if (attrs.low[a] == 0 && attrs.high[a] == 0) continue;
-    if (!x->shape()[a].is_static()) return nullptr;
+    if (!x->shape()[a].is_static()) {
+      x = pad_dynamic(build, x, axis, attrs.low[a], attrs.high[a], attrs.mode);
+      continue;
+    }
     const int64_t length = x->shape()[a].value();
     // Runs of consecutive source elements, each one slice.
     std::vector<Value*> parts;

@@ -12,7 +12,8 @@ namespace {
 /// The loss of log-likelihoods [N, C, ...] for classes [N, ...]: minus those of the classes, times
 /// the weights of the classes. The class `ignore_index`, which may be none, weighs nothing.
 Value* likelihood_loss(const Call& call, Value* likelihoods, Value* classes, Value* weights) {
-  if (likelihoods->shape().size() < 2) call.fail("takes no {}", to_string(likelihoods->type()));
+  if (likelihoods->shape().size() < 2 || classes->shape().size() + 1 != likelihoods->shape().size())
+    call.fail("takes no {} of {}", to_string(classes->type()), to_string(likelihoods->type()));
   const DType dtype = likelihoods->dtype();
   classes = call.convert(classes, DType::i64);
   Value* is_ignored = nullptr;

@@ -20,6 +20,7 @@ double epsilon(const Call& call) { return call.number("epsilon", 1e-5); }
 /// The statistics of the batch, and the running ones, which move towards them.
 void batch_norm_in_training(Call& call, Value* x, const ops::Affine& affine,
                             const ops::Statistics& running) {
+  if (x->shape().size() < 2) call.fail("takes no {}", to_string(x->type()));
   Ints axes = ops::all_axes(x);
   axes.erase(axes.begin() + 1);
   const DType dtype = running.mean->dtype();
@@ -54,6 +55,7 @@ void batch_norm(Call& call) {
   const ops::Statistics running{parameters[2], parameters[3]};
   const bool trains =
       call.opset() >= 14 ? call.flag("training_mode", false) : call.wants(1) || call.wants(2);
+  if (trains && x->shape() != shape) call.fail("in training without `spatial` is not supported");
   if (trains) return batch_norm_in_training(call, x, affine, running);
   call.result(call.view(ops::batch_norm(call, x, running, affine, epsilon(call)), shape));
 }

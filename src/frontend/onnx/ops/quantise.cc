@@ -34,6 +34,8 @@ bool is_small(DType dtype) { return is_integer(dtype) && byte_size(dtype) <= 2; 
 Value* spread(const Call& call, Value* parameter, const Value* x, int64_t axis) {
   const Shape& shape = x->shape();
   if (element_count(parameter->shape()).is_one()) return call.view(parameter, {});
+  if (shape.empty())
+    call.fail("has scales {} for {}", to_string(parameter->type()), to_string(x->type()));
   if (parameter->shape().size() == 1) {
     Shape along(shape.size() - static_cast<size_t>(axis), Dim(1));
     along[0] = parameter->shape()[0];
@@ -62,7 +64,8 @@ std::optional<Quantisation> stored(const Call& call, const Value* x, const Scale
   if (scale->rank() <= 1 && !x->shape().empty())
     dims = ops::dims_per_channel(x, scales.axis, scale->count());
   // Kernels have no blocks but those of weights.
-  for (size_t i = 0; scale->count() > 1 && i < dims.size() && constant_of(x) == nullptr; ++i)
+  const bool is_weight = constant_of(x) != nullptr;
+  for (size_t i = 0; !is_weight && i < std::min(dims.size(), x->shape().size()); ++i)
     if (dims[i] != 1 && Dim(dims[i]) != x->shape()[i]) return std::nullopt;
   const auto [least, greatest] = integer_range(dtype);
   return ops::table(call, {dtype, least, greatest}, *scale,
@@ -248,13 +251,12 @@ void matmul_integer(Call& call) {
     return call.result(sums_of(call, y, *dynamic));
   }
   const int64_t rank_a = call.input(0)->type().rank(), rank_b = call.input(1)->type().rank();
-  const int64_t along_a = std::max<int64_t>(rank_a - 1, 0),
-                along_b = std::max<int64_t>(rank_b - 2, 0);
+  if (rank_a == 0 || rank_b == 0) call.fail("takes no single numbers");
+  const int64_t along_a = rank_a - 1, along_b = std::max<int64_t>(rank_b - 2, 0);
   Value* a =
       centred(call, call.input(0), call.optional(2), std::max<int64_t>(rank_a - 2, 0), DType::f32);
   Value* b =
       centred(call, call.input(1), call.optional(3), std::max<int64_t>(rank_b - 1, 0), DType::f32);
-  if (rank_a == 0 || rank_b == 0) call.fail("takes no single numbers");
   const int64_t length = ops::static_length(call, a, along_a);
   Value* total = nullptr;
   for (int64_t start = 0; start < length; start += kExactProducts) {
@@ -309,7 +311,7 @@ void qlinear_conv(Call& call) {
   Value* weight = real_input(call, 3);
   Value* bias = call.optional(8);
   if (bias != nullptr) {
-    Value* scale = call.add(Op::mul, {call.view(call.input(1), {}), call.input(4)});
+    Value* scale = call.add(Op::mul, {ops::view(call, call.input(1), {}), call.input(4)});
     bias = call.add(Op::mul, {call.convert(bias, DType::f32), scale});
   }
   Value* y = convolve(call, x, weight, bias);
@@ -419,7 +421,9 @@ void matmul_few_bits(Call& call) {
   const auto bits = static_cast<int>(call.integer("bits", 4));
   if (bits != 2 && bits != 4 && bits != 8) call.fail("has weights of {} bits", bits);
   if (call.has(4)) call.fail("blocks in another order (`g_idx`) are not supported");
-  if (rows < 1 || columns < 1 || block < 1 || columns % block != 0)
+  constexpr int64_t kMost = 1 << 28;
+  if (rows < 1 || rows > kMost || columns < 1 || columns > kMost || block < 1 ||
+      columns % block != 0)
     call.fail("blocks of {} do not divide a weight [{}, {}]", block, rows, columns);
   const int64_t blocks = columns / block;
   const Constant* bytes = constant_of(call.input(1));

@@ -29,7 +29,8 @@ struct Target {
 
 /// The size times a scale, rounded down.
 Dim scaled(const Call& call, const Dim& from, float scale) {
-  if (!(scale > 0)) call.fail("resizes by {}", scale);
+  constexpr float kMost = 1 << 20;
+  if (!(scale > 0 && scale <= kMost)) call.fail("resizes by {}", scale);
   if (from.is_static()) return Dim(static_cast<int64_t>(scale * static_cast<float>(from.value())));
   SymbolTable& symbols = call.graph().symbol_table();
   for (int64_t divisor = 1; divisor <= 1 << 10; divisor *= 2) {
@@ -225,19 +226,27 @@ Value* resampled(const Call& call, Value* x, const Sampling& sampling, const Tar
   return call.add(Op::where, {outside, value, x});
 }
 
-void resize(Call& call) {
-  Value* x = call.input(0);
-  const Sampling sampling = read_sampling(call);
-  std::vector<Target> changed = targets_of(call, x, sampling);
-  std::erase_if(changed, [](const Target& target) { return !target.changes(); });
+Value* resized(const Call& call, Value* x, const Sampling& sampling, std::vector<Target> targets) {
+  std::erase_if(targets, [](const Target& target) { return !target.changes(); });
+  if (targets.empty()) return x;
+  constexpr int64_t kLongest = 1 << 26;
+  for (const Target& target : targets)
+    if (target.to.is_static() && target.to.value() > kLongest)
+      call.fail("resizes to {} elements, which is not supported", target.to.value());
   const DType dtype = x->dtype();
   if (sampling.interpolation != Interpolation::nearest && !is_float(dtype))
     x = call.convert(x, DType::f32);
-  if (!changed.empty() && has_kernel(x, sampling, changed))
-    x = by_kernel(call, x, sampling, changed);
+  if (has_kernel(x, sampling, targets))
+    x = by_kernel(call, x, sampling, targets);
   else
-    for (const Target& target : changed) x = resampled(call, x, sampling, target);
-  call.result(call.convert(x, dtype));
+    for (const Target& target : targets) x = resampled(call, x, sampling, target);
+  return call.convert(x, dtype);
+}
+
+void resize(Call& call) {
+  Value* x = call.input(0);
+  const Sampling sampling = read_sampling(call);
+  call.result(resized(call, x, sampling, targets_of(call, x, sampling)));
 }
 
 /// Resize with places i / scale. Before opset 9 the scales are attributes.
@@ -248,17 +257,13 @@ void upsample(Call& call) {
   if (call.opset() < 7)
     scales = {1, 1, call.number("height_scale", 1), call.number("width_scale", 1)};
   expect_entries(call, "`scales`", scales.size(), x->shape().size());
-  const Sampling sampling = read_sampling(call);
-  std::vector<Target> changed;
+  std::vector<Target> targets;
   for (size_t i = 0; i < scales.size(); ++i) {
-    Target target{static_cast<int64_t>(i), x->shape()[i], x->shape()[i], 1.0F};
-    scale_by(call, target, static_cast<float>(scales[i]));
-    if (target.changes()) changed.push_back(target);
+    const Dim length = x->shape()[i];
+    targets.push_back({static_cast<int64_t>(i), length, length, 1.0F});
+    scale_by(call, targets.back(), static_cast<float>(scales[i]));
   }
-  if (!changed.empty() && has_kernel(x, sampling, changed))
-    return call.result(by_kernel(call, x, sampling, changed));
-  for (const Target& target : changed) x = resampled(call, x, sampling, target);
-  call.result(x);
+  call.result(resized(call, x, read_sampling(call), std::move(targets)));
 }
 
 void grid_sample(Call& call) {
