@@ -1,5 +1,9 @@
 #include "frontend/ops/grid.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "base/checked.h"
 #include "frontend/ops/arithmetic.h"
 #include "frontend/ops/shapes.h"
@@ -172,8 +176,9 @@ Value* grid_sample(const Builder& build, Value* x, Value* grid, const GridSampli
 Value* affine_grid(const Builder& build, Value* maps, const Ints& sizes, bool align_corners) {
   constexpr int64_t kMostPlaces = 1 << 26;
   const auto places = checked_product(sizes);
-  if (!places || *places < 1 || *places > kMostPlaces)
-    build.fail("makes a grid of {}", to_string(Shape(sizes.begin(), sizes.end())));
+  const bool is_empty = std::ranges::any_of(sizes, [](int64_t size) { return size < 1; });
+  if (is_empty || !places || *places > kMostPlaces)
+    build.fail("makes a grid of {}", fmt::join(sizes, "x"));
   const auto axes = std::ssize(sizes);
   Tensor base({maps->dtype(), {*places, axes + 1}});
   for (int64_t i = 0; i < *places; ++i) {
