@@ -94,7 +94,8 @@ def compile(
             name: _fixed(Path(folder) / f"{i}.npy", value)
             for i, (name, value) in enumerate((fix or {}).items())
         }
-        if type(model).__name__ == "ModelProto":
+        onnx = sys.modules.get("onnx")
+        if onnx is not None and isinstance(model, onnx.ModelProto):
             path = Path(folder) / "model.onnx"
             path.write_bytes(model.SerializeToString())
             return _compile_file(str(path), {**options, "name": "ONNX model"})
