@@ -127,6 +127,25 @@ TEST(OnnxImport, ASizeMayGoInSteps) {
   EXPECT_EQ(model.graph.symbols()[0].max, 3);
 }
 
+/// A picture that is halved and doubled again is as large as it was only if its size is even.
+TEST(OnnxImport, SizesThatNeedStepsAreAskedForThem) {
+  const WrittenGraph graph = {
+      {{"MaxPool", {"x"}, {"half"}, {integers("kernel_shape", {2}), integers("strides", {2})}},
+       {"Concat", {"half", "half"}, {"whole"}, {integer("axis", 2)}},
+       {"Add", {"x", "whole"}, {"y"}, {}, "", "add"}},
+      {value_info("x", kFloats, {1, 1, "n"})},
+      {value_info("y", kFloats, {1, 1, ""})}};
+  const std::string bytes = model_of(written(graph));
+  ImportOptions options;
+  options.sizes["n"] = {2, 64, 1};
+  EXPECT_EQ(refusal(bytes, options),
+            "add: add: expected shapes that broadcast, found f32[1,1,s1] and f32[1,1,2*s2]; if the "
+            "model's dynamic sizes are multiples of a number, give them in steps (--dim "
+            "NAME=32..960:32), and otherwise fix them");
+  options.sizes["n"] = {2, 64, 2};
+  EXPECT_EQ(to_string(import(bytes, options).graph.outputs()[0].value->type()), "f32[1,1,2*s1]");
+}
+
 TEST(OnnxImport, OpenSizesAreAskedFor) {
   const std::string bytes = model_of(written(reshaped()));
   EXPECT_EQ(refusal(bytes),

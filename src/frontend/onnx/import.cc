@@ -396,9 +396,20 @@ class Importer {
     try {
       rule.import(call);
     } catch (const UserError& error) {
-      if (std::string_view(error.what()).starts_with(place)) throw;
-      throw UserError("{}: {}: {}", place, rule.op, error.what());
+      const bool named = std::string_view(error.what()).starts_with(place);
+      throw UserError("{}{}{}", named ? "" : fmt::format("{}: {}: ", place, rule.op), error.what(),
+                      hint(call));
     }
+  }
+
+  /// Two tensors of dynamic sizes may fit only if the sizes are multiples of a number.
+  static std::string_view hint(const Call& call) {
+    size_t dynamic = 0;
+    for (size_t i = 0; i < call.input_count(); ++i)
+      dynamic += call.has(i) && !is_static(call.input(i)->shape());
+    return dynamic < 2 ? ""
+                       : "; if the model's dynamic sizes are multiples of a number, give them in "
+                         "steps (--dim NAME=32..960:32), and otherwise fix them";
   }
 
   void bind_results(const Node& node, const Origin& origin, const std::vector<Value*>& results,
