@@ -80,14 +80,15 @@ std::vector<float> listen(layline::Session& session, const std::vector<float>& s
   return probabilities;
 }
 
-/// Speech begins at 0.5, and ends where it stays below 0.35 for 100 ms; what is not longer than
-/// 250 ms is left out.
+/// Stretches of speech, with some sound around them. Speech begins at 0.5, and ends where it stays
+/// below 0.35 for 100 ms; what is not longer than 250 ms is left out.
 std::vector<Stretch> stretches(const std::vector<float>& probabilities, int length) {
   std::vector<Stretch> found;
   std::optional<int> begin;
   std::optional<int> end;
   const auto add = [&](int last) {
-    if (last - *begin > kRate / 4) found.push_back({*begin, last});
+    if (last - *begin > kRate / 4)
+      found.push_back({std::max(*begin - kPad, 0), std::min(last + kPad, length)});
     begin = end = std::nullopt;
   };
   for (size_t i = 0; i < probabilities.size(); ++i) {
@@ -104,19 +105,6 @@ std::vector<Stretch> stretches(const std::vector<float>& probabilities, int leng
   return found;
 }
 
-/// Adds some sound around each stretch: where two would meet, half of what is between them.
-void pad(std::vector<Stretch>& found, int length) {
-  for (size_t i = 1; i < found.size(); ++i) {
-    const int gap = found[i].begin - found[i - 1].end;
-    const int added = gap < 2 * kPad ? gap / 2 : kPad;
-    found[i - 1].end += added;
-    found[i].begin -= added;
-  }
-  if (found.empty()) return;
-  found.front().begin = std::max(found.front().begin - kPad, 0);
-  found.back().end = std::min(found.back().end + kPad, length);
-}
-
 void mark_speech(const std::string& model, const std::string& sound) {
   const std::vector<float> samples = read(sound);
   const int length = static_cast<int>(samples.size());
@@ -126,9 +114,7 @@ void mark_speech(const std::string& model, const std::string& sound) {
       {.dims = {{"input.0", "1"}, {"input.1", std::to_string(kContext + kFrame)}, {"state.1", "1"}},
        .fix = {{"sr", std::to_string(kRate)}}});
   layline::Session session = layline::Session::from_bytes(program.bytes(), model);
-  std::vector<Stretch> found = stretches(listen(session, samples), length);
-  pad(found, length);
-  for (const Stretch& stretch : found)
+  for (const Stretch& stretch : stretches(listen(session, samples), length))
     std::printf("%.3f s to %.3f s, samples %d to %d\n", stretch.begin / double{kRate},
                 stretch.end / double{kRate}, stretch.begin, stretch.end);
 }

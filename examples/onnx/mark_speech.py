@@ -37,8 +37,8 @@ def listen(program, samples):
 
 
 def stretches(probabilities, length):
-    """First and last samples. Speech begins at 0.5, and ends where it stays below 0.35 for 100 ms; what is
-    not longer than 250 ms is left out."""
+    """First and last samples, with some sound around them. Speech begins at 0.5, and ends where it stays below
+    0.35 for 100 ms; what is not longer than 250 ms is left out."""
     found = []
     begin = end = None
     for at, probability in ((i * FRAME, p) for i, p in enumerate(probabilities)):
@@ -51,15 +51,8 @@ def stretches(probabilities, length):
                 begin = end = None
     if begin is not None:
         found.append((begin, length))
-    return [(begin, end) for begin, end in found if end - begin > RATE // 4]
-
-
-def with_pads(found, length):
-    """Stretches with some sound around them: where two would meet, half of what is between them."""
-    gaps = [b[0] - a[1] for a, b in zip(found, found[1:])]
-    pads = [gap // 2 if gap < 2 * PAD else PAD for gap in gaps]
-    return [(max(begin - before, 0), min(end + after, length))
-            for (begin, end), before, after in zip(found, [PAD, *pads], [*pads, PAD])]
+    return [(max(begin - PAD, 0), min(end + PAD, length))
+            for begin, end in found if end - begin > RATE // 4]
 
 
 def main():
@@ -69,8 +62,7 @@ def main():
     # The sizes have no names in the model: they are called by their input and their axis.
     program = layline.compile(sys.argv[1], dims={"input.0": 1, "input.1": CONTEXT + FRAME, "state.1": 1},
                               fix={"sr": RATE})
-    found = stretches(listen(program, samples), len(samples))
-    for begin, end in with_pads(found, len(samples)):
+    for begin, end in stretches(listen(program, samples), len(samples)):
         print(f"{begin / RATE:.3f} s to {end / RATE:.3f} s, samples {begin} to {end}")
 
 
