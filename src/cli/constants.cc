@@ -1,24 +1,16 @@
 #include "cli/constants.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "cli/command.h"
 
 namespace layline {
 namespace {
-
-template <typename T>
-std::optional<T> parse_number(std::string_view text) {
-  T number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 std::optional<ConstantValue> parse_value(std::string_view text) {
   if (text == "true" || text == "false") return text == "true";

@@ -1,22 +1,14 @@
 #include "compiler/import_options.h"
 
-#include <charconv>
 #include <optional>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "ir/npy_types.h"
 
 namespace layline {
 namespace {
-
-template <typename T>
-std::optional<T> parse_number(std::string_view text) {
-  T number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 SizeRange parse_range(const std::string& name, std::string_view text) {
   const size_t dots = text.find("..");

@@ -1,13 +1,13 @@
 #include "frontend/onnx/tensor.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <protozero/pbf_reader.hpp>
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "ir/widened.h"
 
 namespace layline::onnx {
@@ -65,11 +65,9 @@ struct Header {
 };
 
 int64_t parse_place(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0)
-    throw UserError("'{}' is no place in a file", text);
-  return value;
+  const auto value = parse_number<int64_t>(text);
+  if (!value || *value < 0) throw UserError("'{}' is no place in a file", text);
+  return *value;
 }
 
 void read_external(pbf_reader entry, Header& header) {

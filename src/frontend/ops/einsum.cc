@@ -54,10 +54,9 @@ std::string implied_result(const std::vector<std::string>& operands) {
   std::string all, once;
   for (const std::string& letters : operands) all += letters;
   std::ranges::sort(all);
-  std::ranges::copy_if(all, std::back_inserter(once),
-                       [&](char letter) {
-                         return !is_digit(letter) && std::ranges::count(all, letter) == 1;
-                       });
+  std::ranges::copy_if(all, std::back_inserter(once), [&](char letter) {
+    return !is_digit(letter) && std::ranges::count(all, letter) == 1;
+  });
   std::string digits;
   for (const char digit : kDigits)
     if (all.find(digit) != std::string::npos) digits += digit;

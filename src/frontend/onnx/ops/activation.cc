@@ -6,22 +6,13 @@
 #include <limits>
 
 #include "frontend/onnx/ops/rules.h"
+#include "frontend/onnx/ops/unary.h"
 #include "frontend/ops/arithmetic.h"
 
 namespace layline::onnx {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-template <Op op>
-void unary(Call& call) {
-  call.result(call.add(op, {call.input(0)}));
-}
-
-template <Value* (*function)(const Builder&, Value*)>
-void of_one(Call& call) {
-  call.result(function(call, call.input(0)));
-}
 
 void clip(Call& call) {
   Value* x = call.input(0);

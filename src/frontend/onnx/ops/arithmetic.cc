@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontend/onnx/ops/rules.h"
+#include "frontend/onnx/ops/unary.h"
 #include "frontend/ops/functions.h"
 #include "frontend/ops/shapes.h"
 
@@ -86,16 +87,6 @@ void shift(Call& call) {
 
 void where(Call& call) {
   call.result(call.add(Op::where, {call.input(0), call.input(1), call.input(2)}));
-}
-
-template <Op op>
-void unary(Call& call) {
-  call.result(call.add(op, {call.input(0)}));
-}
-
-template <Value* (*function)(const Builder&, Value*)>
-void of_one(Call& call) {
-  call.result(function(call, call.input(0)));
 }
 
 void is_infinite(Call& call) {
