@@ -1,87 +1,62 @@
 #include "frontend/onnx/model.h"
 
-#include <protozero/pbf_reader.hpp>
-
 #include "base/error.h"
+#include "frontend/onnx/message.h"
 
 namespace layline::onnx {
 namespace {
 
-using protozero::pbf_reader;
-
 /// Graphs in attributes of nodes in graphs ... A file that nests them deeper is hostile.
 constexpr int kMostNested = 16;
 
-std::string_view view(const protozero::data_view& data) { return {data.data(), data.size()}; }
-
-// Integers may stand alone or packed into one field.
-constexpr auto kPacked = protozero::pbf_wire_type::length_delimited;
-
-void read_integers(pbf_reader& field, std::vector<int64_t>& into) {
-  if (field.wire_type() != kPacked) {
-    into.push_back(field.get_int64());
-    return;
-  }
-  for (const int64_t value : field.get_packed_int64()) into.push_back(value);
-}
-
-void read_floats(pbf_reader& field, std::vector<float>& into) {
-  if (field.wire_type() != kPacked) {
-    into.push_back(field.get_float());
-    return;
-  }
-  for (const float value : field.get_packed_float()) into.push_back(value);
-}
-
-TensorMessage read_tensor_message(pbf_reader& field) {
-  TensorMessage tensor;
-  tensor.bytes = view(field.get_view());
-  pbf_reader message(tensor.bytes.data(), tensor.bytes.size());
-  while (message.next(8)) tensor.name = view(message.get_view());
+TensorMessage read_tensor_message(std::string_view bytes) {
+  TensorMessage tensor{{}, bytes};
+  Message message(bytes);
+  while (message.next(8)) tensor.name = message.bytes();
   return tensor;
 }
 
 std::string_view domain(std::string_view name) { return name == kDefaultDomain ? "" : name; }
 
-Graph read_graph(pbf_reader message, int depth);
+Graph read_graph(Message message, int depth);
 
-Attribute read_attribute(pbf_reader message, int depth) {
+Attribute read_attribute(Message message, int depth) {
   Attribute attribute;
   while (message.next()) {
-    switch (message.tag()) {
+    switch (message.field()) {
       case 1:
-        attribute.name = view(message.get_view());
+        attribute.name = message.bytes();
         break;
       case 2:
-        attribute.number = message.get_float();
+        attribute.number = message.number();
         break;
       case 3:
-        attribute.integer = message.get_int64();
+        attribute.integer = message.integer();
         break;
       case 4:
-        attribute.string = view(message.get_view());
+        attribute.string = message.bytes();
         break;
       case 5:
-        attribute.tensor = read_tensor_message(message);
+        attribute.tensor = read_tensor_message(message.bytes());
         break;
       case 6:
       case 11:
-        attribute.graphs.push_back(read_graph(message.get_message(), depth + 1));
+        attribute.graphs.push_back(read_graph(message.message(), depth + 1));
         break;
       case 7:
-        read_floats(message, attribute.numbers);
+        message.floats([&](float value) { attribute.numbers.push_back(value); });
         break;
       case 8:
-        read_integers(message, attribute.integers);
+        message.integers([&](int64_t value) { attribute.integers.push_back(value); });
         break;
       case 9:
-        attribute.strings.push_back(view(message.get_view()));
+        attribute.strings.push_back(message.bytes());
         break;
       case 20:
-        attribute.kind = static_cast<Attribute::Kind>(message.get_int32());
+        attribute.kind = static_cast<Attribute::Kind>(message.integer());
         break;
       case 21:
-        attribute.refers_to = view(message.get_view());
+        attribute.refers_to = message.bytes();
         break;
       default:
         message.skip();
@@ -90,27 +65,27 @@ Attribute read_attribute(pbf_reader message, int depth) {
   return attribute;
 }
 
-Node read_node(pbf_reader message, int depth) {
+Node read_node(Message message, int depth) {
   Node node;
   while (message.next()) {
-    switch (message.tag()) {
+    switch (message.field()) {
       case 1:
-        node.inputs.push_back(view(message.get_view()));
+        node.inputs.push_back(message.bytes());
         break;
       case 2:
-        node.outputs.push_back(view(message.get_view()));
+        node.outputs.push_back(message.bytes());
         break;
       case 3:
-        node.name = view(message.get_view());
+        node.name = message.bytes();
         break;
       case 4:
-        node.op = view(message.get_view());
+        node.op = message.bytes();
         break;
       case 5:
-        node.attributes.push_back(read_attribute(message.get_message(), depth));
+        node.attributes.push_back(read_attribute(message.message(), depth));
         break;
       case 7:
-        node.domain = domain(view(message.get_view()));
+        node.domain = domain(message.bytes());
         break;
       default:
         message.skip();
@@ -119,14 +94,14 @@ Node read_node(pbf_reader message, int depth) {
   return node;
 }
 
-Size read_size(pbf_reader message) {
+Size read_size(Message message) {
   constexpr std::string_view kNoName = "?";  // as Paddle writes
   Size size;
   while (message.next()) {
-    if (message.tag() == 1)
-      size.value = message.get_int64();
-    else if (message.tag() == 2)
-      size.name = view(message.get_view());
+    if (message.field() == 1)
+      size.value = message.integer();
+    else if (message.field() == 2)
+      size.name = message.bytes();
     else
       message.skip();
   }
@@ -134,16 +109,16 @@ Size read_size(pbf_reader message) {
   return size;
 }
 
-void read_tensor_type(pbf_reader message, ValueInfo& info) {
+void read_tensor_type(Message message, ValueInfo& info) {
   info.is_tensor = true;
   while (message.next()) {
-    if (message.tag() == 1) {
-      info.type = static_cast<ElementType>(message.get_int32());
-    } else if (message.tag() == 2) {
+    if (message.field() == 1) {
+      info.type = static_cast<ElementType>(message.integer());
+    } else if (message.field() == 2) {
       info.has_shape = true;
-      for (pbf_reader shape = message.get_message(); shape.next();)
-        if (shape.tag() == 1)
-          info.shape.push_back(read_size(shape.get_message()));
+      for (Message shape = message.message(); shape.next();)
+        if (shape.field() == 1)
+          info.shape.push_back(read_size(shape.message()));
         else
           shape.skip();
     } else {
@@ -152,15 +127,15 @@ void read_tensor_type(pbf_reader message, ValueInfo& info) {
   }
 }
 
-ValueInfo read_value_info(pbf_reader message) {
+ValueInfo read_value_info(Message message) {
   ValueInfo info;
   while (message.next()) {
-    if (message.tag() == 1) {
-      info.name = view(message.get_view());
-    } else if (message.tag() == 2) {
-      for (pbf_reader type = message.get_message(); type.next();)
-        if (type.tag() == 1)
-          read_tensor_type(type.get_message(), info);
+    if (message.field() == 1) {
+      info.name = message.bytes();
+    } else if (message.field() == 2) {
+      for (Message type = message.message(); type.next();)
+        if (type.field() == 1)
+          read_tensor_type(type.message(), info);
         else
           type.skip();
     } else {
@@ -170,25 +145,25 @@ ValueInfo read_value_info(pbf_reader message) {
   return info;
 }
 
-Graph read_graph(pbf_reader message, int depth) {
+Graph read_graph(Message message, int depth) {
   if (depth > kMostNested) throw UserError("graphs are nested more than {} deep", kMostNested);
   Graph graph;
   while (message.next()) {
-    switch (message.tag()) {
+    switch (message.field()) {
       case 1:
-        graph.nodes.push_back(read_node(message.get_message(), depth));
+        graph.nodes.push_back(read_node(message.message(), depth));
         break;
       case 5:
-        graph.initializers.push_back(read_tensor_message(message));
+        graph.initializers.push_back(read_tensor_message(message.bytes()));
         break;
       case 11:
-        graph.inputs.push_back(read_value_info(message.get_message()));
+        graph.inputs.push_back(read_value_info(message.message()));
         break;
       case 12:
-        graph.outputs.push_back(read_value_info(message.get_message()));
+        graph.outputs.push_back(read_value_info(message.message()));
         break;
       case 13:
-        graph.values.push_back(read_value_info(message.get_message()));
+        graph.values.push_back(read_value_info(message.message()));
         break;
       case 15:
         graph.has_sparse_initializers = true;
@@ -201,43 +176,43 @@ Graph read_graph(pbf_reader message, int depth) {
   return graph;
 }
 
-Opset read_opset(pbf_reader message) {
+Opset read_opset(Message message) {
   Opset opset;
   while (message.next()) {
-    if (message.tag() == 1)
-      opset.domain = domain(view(message.get_view()));
-    else if (message.tag() == 2)
-      opset.version = message.get_int64();
+    if (message.field() == 1)
+      opset.domain = domain(message.bytes());
+    else if (message.field() == 2)
+      opset.version = message.integer();
     else
       message.skip();
   }
   return opset;
 }
 
-Function read_function(pbf_reader message) {
+Function read_function(Message message) {
   Function function;
   while (message.next()) {
-    switch (message.tag()) {
+    switch (message.field()) {
       case 1:
-        function.name = view(message.get_view());
+        function.name = message.bytes();
         break;
       case 4:
-        function.inputs.push_back(view(message.get_view()));
+        function.inputs.push_back(message.bytes());
         break;
       case 5:
-        function.outputs.push_back(view(message.get_view()));
+        function.outputs.push_back(message.bytes());
         break;
       case 7:
-        function.nodes.push_back(read_node(message.get_message(), 0));
+        function.nodes.push_back(read_node(message.message(), 0));
         break;
       case 9:
-        function.opsets.push_back(read_opset(message.get_message()));
+        function.opsets.push_back(read_opset(message.message()));
         break;
       case 10:
-        function.domain = domain(view(message.get_view()));
+        function.domain = domain(message.bytes());
         break;
       case 11:
-        function.defaults.push_back(read_attribute(message.get_message(), 0));
+        function.defaults.push_back(read_attribute(message.message(), 0));
         break;
       default:
         message.skip();
@@ -246,20 +221,20 @@ Function read_function(pbf_reader message) {
   return function;
 }
 
-Model read(pbf_reader message) {
+Model read(Message message) {
   Model model;
   bool has_graph = false;
   while (message.next()) {
-    switch (message.tag()) {
+    switch (message.field()) {
       case 7:
-        model.graph = read_graph(message.get_message(), 0);
+        model.graph = read_graph(message.message(), 0);
         has_graph = true;
         break;
       case 8:
-        model.opsets.push_back(read_opset(message.get_message()));
+        model.opsets.push_back(read_opset(message.message()));
         break;
       case 25:
-        model.functions.push_back(read_function(message.get_message()));
+        model.functions.push_back(read_function(message.message()));
         break;
       default:
         message.skip();
@@ -280,7 +255,7 @@ bool is_model(std::string_view bytes) {
 
 Model read_model(std::string_view bytes, std::string_view path) {
   try {
-    return read(pbf_reader(bytes.data(), bytes.size()));
+    return read(Message(bytes));
   } catch (const protozero::exception& error) {
     throw UserError("'{}' is not an ONNX model, or is damaged: {}", path, error.what());
   } catch (const UserError& error) {

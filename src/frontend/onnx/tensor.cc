@@ -3,17 +3,16 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <protozero/pbf_reader.hpp>
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/parse_number.h"
+#include "frontend/onnx/message.h"
 #include "ir/widened.h"
 
 namespace layline::onnx {
 namespace {
 
-using protozero::pbf_reader;
 namespace fs = std::filesystem;
 
 struct Row {
@@ -47,8 +46,6 @@ const Row* row_of(ElementType type) {
   return row == std::end(kTypes) ? nullptr : row;
 }
 
-std::string_view view(const protozero::data_view& data) { return {data.data(), data.size()}; }
-
 std::span<const std::byte> bytes_of(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
@@ -70,13 +67,13 @@ int64_t parse_place(std::string_view text) {
   return *value;
 }
 
-void read_external(pbf_reader entry, Header& header) {
+void read_external(Message entry, Header& header) {
   std::string_view key, value;
   while (entry.next()) {
-    if (entry.tag() == 1)
-      key = view(entry.get_view());
-    else if (entry.tag() == 2)
-      value = view(entry.get_view());
+    if (entry.field() == 1)
+      key = entry.bytes();
+    else if (entry.field() == 2)
+      value = entry.bytes();
     else
       entry.skip();
   }
@@ -87,26 +84,23 @@ void read_external(pbf_reader entry, Header& header) {
 
 Header read_header(const TensorMessage& tensor) {
   Header header;
-  pbf_reader message(tensor.bytes.data(), tensor.bytes.size());
+  Message message(tensor.bytes);
   while (message.next()) {
-    switch (message.tag()) {
+    switch (message.field()) {
       case 1:
-        if (message.wire_type() != protozero::pbf_wire_type::length_delimited)
-          header.dims.push_back(message.get_int64());
-        else
-          for (const int64_t dim : message.get_packed_int64()) header.dims.push_back(dim);
+        message.integers([&](int64_t dim) { header.dims.push_back(dim); });
         break;
       case 2:
-        header.type = static_cast<ElementType>(message.get_int32());
+        header.type = static_cast<ElementType>(message.integer());
         break;
       case 9:
-        header.raw = view(message.get_view());
+        header.raw = message.bytes();
         break;
       case 13:
-        read_external(message.get_message(), header);
+        read_external(message.message(), header);
         break;
       case 14:
-        header.external = message.get_int32() == 1;
+        header.external = message.integer() == 1;
         break;
       default:
         message.skip();
@@ -140,22 +134,14 @@ std::vector<std::byte> read_typed(const TensorMessage& tensor, DType dtype, size
     bytes.insert(bytes.end(), first, first + std::min(element, sizeof(value)));
   };
   const int field = typed_field(dtype);
-  pbf_reader message(tensor.bytes.data(), tensor.bytes.size());
+  Message message(tensor.bytes);
   while (message.next(static_cast<uint32_t>(field))) {
-    const bool packed = message.wire_type() == protozero::pbf_wire_type::length_delimited;
-    if (field == 4) {
-      if (!packed) append(message.get_float());
-      if (packed)
-        for (const float value : message.get_packed_float()) append(value);
-    } else if (field == 10) {
-      if (!packed) append(message.get_double());
-      if (packed)
-        for (const double value : message.get_packed_double()) append(value);
-    } else {
-      if (!packed) append(message.get_int64());
-      if (packed)
-        for (const int64_t value : message.get_packed_int64()) append(value);
-    }
+    if (field == 4)
+      message.floats(append);
+    else if (field == 10)
+      message.doubles(append);
+    else
+      message.integers(append);
   }
   return bytes;
 }
@@ -176,8 +162,8 @@ ElementType StoredTensors::type(const TensorMessage& tensor) { return read_heade
 
 std::vector<std::string_view> StoredTensors::strings(const TensorMessage& tensor) {
   std::vector<std::string_view> strings;
-  pbf_reader message(tensor.bytes.data(), tensor.bytes.size());
-  while (message.next(6)) strings.push_back(view(message.get_view()));
+  Message message(tensor.bytes);
+  while (message.next(6)) strings.push_back(message.bytes());
   return strings;
 }
 
