@@ -24,6 +24,7 @@ struct Shared {
   layline::Graph& graph;
   SizeArithmetic& sizes;
   StoredTensors& tensors;
+  layline::Graph& placeholders;  // for what bodies of loops are given while they are imported
 };
 
 class Call : public Builder {
@@ -85,6 +86,7 @@ class Call : public Builder {
   /// Imports the graph in an attribute.
   std::vector<Value*> body(std::string_view attribute, std::vector<Value*> inputs) const;
   const Graph& body_of(std::string_view attribute) const;
+  layline::Graph& placeholders() const { return shared_.placeholders; }
 
   // Results, in the order of the node's outputs. Null stands for one that is not built.
   void result(Value* value) { results_.push_back(value); }

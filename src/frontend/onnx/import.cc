@@ -377,7 +377,7 @@ class Importer {
     } else {
       const OpRule* rule = find_rule(op);
       if (rule == nullptr) fail("{}: {} is not supported", describe(*origin), op);
-      Call call({graph_, sizes_, tensors_}, node, std::move(attributes), std::move(inputs),
+      Call call({graph_, sizes_, tensors_, placeholders_}, node, std::move(attributes), std::move(inputs),
                 opset_of(node.domain, scope), origin, op,
                 [&](const Graph& body, std::vector<Value*> values) {
                   return import_body(body, std::move(values), scope);
@@ -491,6 +491,7 @@ class Importer {
   Model model_;
   StoredTensors tensors_;
   layline::Graph graph_;
+  layline::Graph placeholders_{"placeholders"};
   SizeArithmetic sizes_;
   std::map<std::string, Dim> symbols_;                                     // by the size's name
   std::unordered_map<std::string_view, std::string> unsupported_outputs_;  // with the message

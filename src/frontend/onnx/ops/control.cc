@@ -2,6 +2,7 @@
 // computed, and loops are unrolled.
 #include <algorithm>
 
+#include "frontend/onnx/ops/loops.h"
 #include "frontend/onnx/ops/rules.h"
 #include "frontend/ops/join.h"
 #include "frontend/ops/shapes.h"
@@ -65,13 +66,14 @@ Value* joined(const Call& call, const std::vector<Value*>& rounds, int64_t axis,
 /// the number of the round, the condition and what the round before left. It gives the condition,
 /// what it leaves, and the scan outputs' elements.
 void loop(Call& call) {
-  const bool counted = call.has(0);
-  const int64_t count = counted ? call.integer_at(0, "the number of rounds") : 0;
   const size_t carried = call.input_count() > 2 ? call.input_count() - 2 : 0;
   const Graph& body = call.body_of("body");
   if (body.inputs.size() != carried + 2 || body.outputs.size() < carried + 1)
     call.fail("its body has {} inputs and {} outputs for {} values", body.inputs.size(),
               body.outputs.size(), carried);
+  if (loop_in_program(call)) return;
+  const bool counted = call.has(0);
+  const int64_t count = counted ? call.integer_at(0, "the number of rounds") : 0;
   const size_t scanned = body.outputs.size() - carried - 1;
   std::vector<std::vector<Value*>> scans(scanned);
   std::vector<Value*> state;

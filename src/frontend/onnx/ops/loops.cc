@@ -1,0 +1,185 @@
+#include "frontend/onnx/ops/loops.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "frontend/ops/creation.h"
+#include "frontend/ops/loop.h"
+
+namespace layline::onnx {
+namespace {
+
+constexpr int64_t kNoLimit = int64_t{1} << 31;  // models give such numbers for none
+
+/// What becomes of a value that the model's loop carries.
+struct Fate {
+  bool is_same = false;                 // in every round
+  std::optional<ops::Loop::Line> line;  // it counts
+};
+
+/// The one number that a value holds, if it follows from constants and sizes.
+std::optional<Sum> number(const Call& call, const Value* value) {
+  const Numbers* numbers = call.numbers(value);
+  if (numbers == nullptr || numbers->elements.size() != 1 || numbers->elements[0].divisor != 1)
+    return std::nullopt;
+  return numbers->elements[0].numerator;
+}
+
+/// Appends, for each comparison in a condition, how many rounds follow the first until it fails.
+/// Gives false where that is not known.
+bool find_limits(const Call& call, const ops::Loop& loop, const Value* condition,
+                 std::vector<Sum>& limits) {
+  if (const auto holds = number(call, condition)) {
+    if (*holds == Sum()) limits.push_back(Sum());
+    return true;
+  }
+  const layline::Node* node = condition->def();
+  if (node == nullptr) return false;
+  const auto below = [&](int a, int b, int64_t more) {
+    const auto counts = loop.line(node->operand(a));
+    const auto end = number(call, node->operand(b));
+    if (!counts || counts->step != 1 || !end) return false;
+    limits.push_back(*end + Sum::number(more - counts->first));
+    return true;
+  };
+  switch (node->op()) {
+    case Op::relayout:
+    case Op::convert:
+      return find_limits(call, loop, node->operand(0), limits);
+    case Op::logical_and:
+      return find_limits(call, loop, node->operand(0), limits) &&
+             find_limits(call, loop, node->operand(1), limits);
+    case Op::less:
+      return below(0, 1, 0);
+    case Op::less_equal:
+      return below(0, 1, 1);
+    case Op::greater:
+      return below(1, 0, 0);
+    case Op::greater_equal:
+      return below(1, 0, 1);
+    default:
+      return false;
+  }
+}
+
+/// How many rounds there are, if that follows from constants and sizes; `condition` is what the
+/// body gives. The first condition holds.
+std::optional<Dim> rounds(const Call& call, const ops::Loop& loop, const Value* condition) {
+  SymbolTable& symbols = call.graph().symbol_table();
+  std::vector<Sum> limits;
+  if (!find_limits(call, loop, condition, limits)) return std::nullopt;
+  for (Sum& limit : limits) limit = symbols.maximum({limit, Sum()}) + Sum::number(1);
+  if (call.has(0)) {
+    const auto most = number(call, call.input(0));
+    if (!most) return std::nullopt;
+    if (!most->is_number() || most->constant() < kNoLimit) limits.push_back(*most);
+  }
+  if (limits.empty()) return std::nullopt;
+  const Sum count = limits.size() == 1 ? limits[0] : symbols.minimum(limits);
+  if (symbols.range(count).min < 1) return std::nullopt;
+  return symbols.dim(count);
+}
+
+/// What the body of a Loop gives: its condition, what it leaves, and its scan outputs' elements.
+std::vector<Value*> import_round(const Call& call, ops::Loop& loop, const std::vector<Fate>& fates,
+                                 std::vector<Value*>& given) {
+  given = {loop.count({DType::i64, {}}, 0, 1), call.scalar(DType::boolean, 1)};
+  for (size_t i = 0; i < fates.size(); ++i) {
+    Value* initial = call.input(i + 2);
+    if (fates[i].is_same)
+      given.push_back(initial);
+    else if (fates[i].line)
+      given.push_back(loop.count(initial->type(), fates[i].line->first, fates[i].line->step));
+    else
+      given.push_back(loop.carried(initial));
+  }
+  return call.body("body", given);
+}
+
+/// Looks at one round, in which nothing but its number is known.
+std::vector<Fate> fates_of(const Call& call, size_t carried) {
+  std::vector<Fate> fates(carried);
+  ops::Loop trial(call, call.placeholders());
+  std::vector<Value*> given;
+  const std::vector<Value*> outputs = import_round(call, trial, fates, given);
+  for (size_t i = 0; i < carried; ++i) {
+    const Value* before = given[i + 2];
+    const Value* after = outputs[i + 1];
+    fates[i].is_same = after == before;
+    const Tensor* first = call.constant_value(call.input(i + 2));
+    const layline::Node* node = after->def();
+    if (!node || !node->is(Op::add) || !first || first->count() != 1 || is_float(first->dtype()) ||
+        after->type() != before->type())
+      continue;
+    for (const int side : {0, 1})
+      if (const auto step = trial.line(node->operand(1 - side));
+          node->operand(side) == before && step && step->step == 0)
+        fates[i].line = {first->get_int(0), step->first};
+  }
+  return fates;
+}
+
+/// The loop with a known number of rounds; false if there is none, or too few of them.
+bool build_loop(Call& call, size_t carried) {
+  const std::vector<Fate> fates = fates_of(call, carried);
+  ops::Loop loop(call, call.placeholders());
+  std::vector<Value*> given;
+  const std::vector<Value*> outputs = import_round(call, loop, fates, given);
+  const auto count = rounds(call, loop, outputs[0]);
+  if (!count || (count->is_static() && count->value() < ops::kManySteps)) return false;
+  for (size_t i = 0; i < carried; ++i)
+    if (!fates[i].is_same && !fates[i].line) loop.leave(outputs[i + 1]);
+  for (size_t i = carried + 1; i < outputs.size(); ++i) loop.give(outputs[i]);
+  loop.take_gathered(*count);
+  if (const std::string why = loop.refusal(); !why.empty()) {
+    if (count->is_static()) return false;
+    call.fail(
+        "its number of rounds is dynamic, which is supported only for bodies of fixed sizes: "
+        "{}; fix the size: --dim NAME=SIZE",
+        why);
+  }
+  const ops::Loop::Results results = loop.build(*count, false);
+  auto left = results.left.begin();
+  for (size_t i = 0; i < carried; ++i) {
+    Value* initial = call.input(i + 2);
+    if (fates[i].is_same) {
+      call.result(initial);
+    } else if (fates[i].line) {
+      Value* end = ops::number(
+          call, call.graph().symbol_table().expand(*count) * Sum::number(fates[i].line->step) +
+                    Sum::number(fates[i].line->first));
+      call.result(call.view(call.convert(end, initial->dtype()), initial->shape()));
+    } else {
+      call.result(*left++);
+    }
+  }
+  for (Value* value : results.given) call.result(value);
+  return true;
+}
+
+}  // namespace
+
+bool loop_in_program(Call& call) {
+  const size_t carried = call.input_count() > 2 ? call.input_count() - 2 : 0;
+  const auto most = call.has(0) ? number(call, call.input(0)) : std::nullopt;
+  const auto begins = call.has(1) ? number(call, call.input(1)) : Sum::number(1);
+  if (begins != Sum::number(1)) return false;
+  if (most && most->is_number() && most->constant() < ops::kManySteps) return false;
+  const bool is_static = !most || most->is_number();
+  try {
+    return build_loop(call, carried);
+  } catch (const UserError&) {
+    // A rule may need to know what only unrolled rounds tell.
+    if (!is_static) throw;
+    return false;
+  }
+}
+
+bool scan_in_program(Call& call, const std::vector<Value*>& state,
+                     const std::vector<Value*>& sequences) {
+  (void)call, (void)state, (void)sequences;
+  return false;
+}
+
+}  // namespace layline::onnx
