@@ -194,13 +194,14 @@ void Loop::take_gathered(const Dim& length) {
 std::string Loop::refusal() const {
   for (const Carried& each : carried_)
     if (each.initial->type() != each.after->type())
-      return fmt::format("it carries {} into the first round and {} into others",
-                         to_string(each.initial->type()), to_string(each.after->type()));
+      return fmt::format("its body is given {} and leaves {}", to_string(each.initial->type()),
+                         to_string(each.after->type()));
   const std::vector<Node*> nodes = body();
   const Sources sources = sources_of(results(), given_, set_of(nodes));
   for (const Value* value : sources.values)
     if (!is_static(value->shape()))
-      return fmt::format("it uses {} `{}` in each round", to_string(value->type()), value->name());
+      return fmt::format("its body uses a dynamic {}, `{}`", to_string(value->type()),
+                         value->name());
   for (const Node* node : nodes)
     if (sources.values.contains(node->result()) &&
         (is_quantised(*node) || node->is(Op::quantize) || node->is(Op::dequantize)))

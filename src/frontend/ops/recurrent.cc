@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "frontend/ops/creation.h"
+#include "frontend/ops/loop.h"
 #include "frontend/ops/shapes.h"
 
 namespace layline::ops {
@@ -261,18 +262,15 @@ bool is_plain_constant(const Value* value) {
          std::ranges::all_of(node->operands(), is_plain_constant);
 }
 
-/// A dynamic number of steps is a loop. So is a large one. The weights of a loop are packed once,
-/// where unrolled steps have one copy each: with 512 units and 100 steps, the loop takes 19 MB
-/// instead of 433 and less than half the time. A few steps are better unrolled: nothing is copied
-/// between them. So is a batch that stands before the steps, which a loop has to move behind them.
+/// A dynamic number of steps is a loop. So is a large one, unless a batch stands before the steps:
+/// a loop would have to move it behind them.
 bool is_loop(const Direction& direction, const Value* x) {
-  constexpr int64_t kMany = 16;
   const auto time = static_cast<size_t>(direction.layers.time_axis);
   const Dim steps = x->shape()[time], batch = x->shape()[1 - time];
   if (!steps.is_static()) return true;
   const RecurrentWeights& weights = direction.weights;
   const bool in_order = time == 0 || batch.is_one();
-  return steps.value() >= kMany && batch.is_static() && in_order &&
+  return steps.value() >= kManySteps && batch.is_static() && in_order &&
          is_plain_constant(weights.hidden) && is_plain_constant(weights.hidden_bias) &&
          is_plain_constant(weights.projection) && is_plain_constant(weights.peepholes);
 }

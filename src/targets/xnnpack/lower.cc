@@ -336,6 +336,10 @@ class Lowering {
       const std::optional<size_t> to = body.outputs()[i].writes;
       if (!to) continue;
       const Value* carried = body.inputs()[*to].value;
+      if (body.outputs()[i].value == carried && wanted[i] == nullptr) {  // it stays what it is
+        method_.define_as(carried, operands[*to]);
+        continue;
+      }
       method_.define_as(carried, wanted[i] != nullptr ? method_.tensor(wanted[i])
                                                       : method_.temporary(carried->type()));
       copy_to(method_.tensor(carried), operands[*to], carried);

@@ -1,5 +1,5 @@
-// Graphs in nodes: branches and loops. A program has neither, so that branches are decided, or both
-// computed, and loops are unrolled.
+// Graphs in nodes: branches and loops. A program has no branches: they are decided, or both are
+// computed. Loops of a few rounds are unrolled.
 #include <algorithm>
 
 #include "frontend/onnx/ops/loops.h"
@@ -113,30 +113,13 @@ void loop(Call& call) {
   }
 }
 
-/// Where a scan reads or writes: an axis, and whether from its end.
-struct Track {
-  int64_t axis;
-  bool backwards;
-};
-
-/// One entry of the lists of axes and directions; axes count from the end if negative.
-Track track(const Call& call, std::string_view axes, std::string_view directions, size_t i,
-            int64_t rank) {
-  const Ints given_axes = call.ints(axes, {}), given_directions = call.ints(directions, {});
-  return {call.axis(i < given_axes.size() ? given_axes[i] : 0, rank),
-          i < given_directions.size() && given_directions[i] != 0};
-}
-
-struct Scanned {
-  std::vector<Value*> state, outputs;
-};
-
 /// Runs the body once for each element of the scan inputs.
 Scanned scan(const Call& call, std::vector<Value*> state, const std::vector<Value*>& sequences,
              std::string_view directions) {
   std::vector<Track> tracks;
   for (size_t i = 0; i < sequences.size(); ++i)
     tracks.push_back(track(call, "scan_input_axes", directions, i, sequences[i]->type().rank()));
+  if (const auto loop = scan_in_program(call, state, sequences, tracks)) return *loop;
   const int64_t steps = ops::static_length(call, sequences[0], tracks[0].axis);
   if (steps < 1 || steps > kMostRounds)
     call.fail("runs {} rounds; from 1 to {} can be unrolled", steps, kMostRounds);

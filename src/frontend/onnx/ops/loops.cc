@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "frontend/ops/creation.h"
 #include "frontend/ops/loop.h"
+#include "frontend/ops/view.h"
 
 namespace layline::onnx {
 namespace {
@@ -120,6 +121,13 @@ std::vector<Fate> fates_of(const Call& call, size_t carried) {
   return fates;
 }
 
+[[noreturn]] void refuse_dynamic(const Call& call, const std::string& why) {
+  call.fail(
+      "its number of rounds is dynamic, but {}; fix the size that is its number: --dim "
+      "NAME=SIZE",
+      why);
+}
+
 /// The loop with a known number of rounds; false if there is none, or too few of them.
 bool build_loop(Call& call, size_t carried) {
   const std::vector<Fate> fates = fates_of(call, carried);
@@ -134,10 +142,7 @@ bool build_loop(Call& call, size_t carried) {
   loop.take_gathered(*count);
   if (const std::string why = loop.refusal(); !why.empty()) {
     if (count->is_static()) return false;
-    call.fail(
-        "its number of rounds is dynamic, which is supported only for bodies of fixed sizes: "
-        "{}; fix the size: --dim NAME=SIZE",
-        why);
+    refuse_dynamic(call, why);
   }
   const ops::Loop::Results results = loop.build(*count, false);
   auto left = results.left.begin();
@@ -158,6 +163,43 @@ bool build_loop(Call& call, size_t carried) {
   return true;
 }
 
+Value* flipped(const Call& call, Value* x) { return call.add(Op::flip, {x}, AxesAttrs{{0}}); }
+
+/// The loop over sequences of this length; nothing if its body cannot run in one.
+std::optional<Scanned> build_scan(const Call& call, const std::vector<Value*>& state,
+                                  const std::vector<Value*>& sequences,
+                                  const std::vector<Track>& tracks, const Dim& length) {
+  const bool backwards = std::ranges::all_of(tracks, &Track::backwards);
+  std::vector<Value*> all;
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    Value* x = ops::move_axes(call, sequences[i], {tracks[i].axis}, {0});
+    if (x->shape()[0] != length)
+      call.fail("scans {} and {} elements", to_string(length), to_string(x->shape()[0]));
+    all.push_back(tracks[i].backwards != backwards ? flipped(call, x) : x);
+  }
+  ops::Loop loop(call, call.placeholders());
+  std::vector<Value*> given;
+  for (Value* value : state) given.push_back(loop.carried(value));
+  for (Value* value : all) given.push_back(loop.element(value));
+  const std::vector<Value*> outputs = call.body("body", std::move(given));
+  if (outputs.size() < state.size()) call.fail("its body gives {} values", outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i)
+    i < state.size() ? loop.leave(outputs[i]) : loop.give(outputs[i]);
+  if (const std::string why = loop.refusal(); !why.empty()) {
+    if (length.is_static()) return std::nullopt;
+    refuse_dynamic(call, why);
+  }
+  auto [left, stacked] = loop.build(length, backwards);
+  for (size_t i = 0; i < stacked.size(); ++i) {
+    Value*& y = stacked[i];
+    const auto [axis, from_end] =
+        track(call, "scan_output_axes", "scan_output_directions", i, y->type().rank());
+    if (from_end != backwards) y = flipped(call, y);
+    y = ops::move_axes(call, y, {0}, {axis});
+  }
+  return Scanned{left, stacked};
+}
+
 }  // namespace
 
 bool loop_in_program(Call& call) {
@@ -176,10 +218,24 @@ bool loop_in_program(Call& call) {
   }
 }
 
-bool scan_in_program(Call& call, const std::vector<Value*>& state,
-                     const std::vector<Value*>& sequences) {
-  (void)call, (void)state, (void)sequences;
-  return false;
+Track track(const Call& call, std::string_view axes, std::string_view directions, size_t i,
+            int64_t rank) {
+  const Ints given_axes = call.ints(axes, {}), given_directions = call.ints(directions, {});
+  return {call.axis(i < given_axes.size() ? given_axes[i] : 0, rank),
+          i < given_directions.size() && given_directions[i] != 0};
+}
+
+std::optional<Scanned> scan_in_program(const Call& call, const std::vector<Value*>& state,
+                                       const std::vector<Value*>& sequences,
+                                       const std::vector<Track>& tracks) {
+  const Dim length = sequences[0]->shape()[static_cast<size_t>(tracks[0].axis)];
+  if (length.is_static() && length.value() < ops::kManySteps) return std::nullopt;
+  try {
+    return build_scan(call, state, sequences, tracks, length);
+  } catch (const UserError&) {
+    if (!length.is_static()) throw;
+    return std::nullopt;
+  }
 }
 
 }  // namespace layline::onnx
