@@ -34,9 +34,22 @@ Value* places(const Call& call, Value* index, const Value* x, int64_t axis) {
                   {call.add(Op::less, {index, zero}), call.add(Op::add, {index, size}), index});
 }
 
+/// There is only one place on an axis of length 1. Sequences that are sorted by their lengths read
+/// the one of a batch so.
+Value* only_element(const Call& call, Value* x, const Shape& indices, int64_t axis) {
+  Shape ones = x->shape(), repeated = x->shape();
+  ones.erase(ones.begin() + axis);
+  ones.insert(ones.begin() + axis, indices.size(), Dim(1));
+  repeated.erase(repeated.begin() + axis);
+  repeated.insert(repeated.begin() + axis, indices.begin(), indices.end());
+  return call.expand(call.view(x, ones), repeated);
+}
+
 void gather(Call& call) {
   Value* x = call.input(0);
   const int64_t axis = call.axis(call.integer("axis", 0), x->type().rank());
+  if (x->shape()[static_cast<size_t>(axis)].is_one())
+    return call.result(only_element(call, x, call.input(1)->shape(), axis));
   call.result(ops::gather(call, x, places(call, call.input(1), x, axis), axis));
 }
 
