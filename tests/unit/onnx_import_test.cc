@@ -392,6 +392,15 @@ TEST_F(OnnxExternal, IsReadInPlace) {
   EXPECT_EQ(import_with("weights.bin", "4", "8"), "nothing was thrown");
 }
 
+TEST_F(OnnxExternal, IsFoundBesideAModelInTheCurrentFolder) {
+  EXPECT_EQ(import_with("weights.bin", "4", "8"), "nothing was thrown");
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_ / "inside");
+  const std::string message = message_of([] { import_model(MappedFile::open("model.onnx"), {}); });
+  fs::current_path(before);
+  EXPECT_EQ(message, "nothing was thrown");
+}
+
 TEST_F(OnnxExternal, StaysInTheFolder) {
   for (const char* location : {"../outside.bin", "a/../../outside.bin"})
     EXPECT_EQ(

@@ -178,7 +178,8 @@ std::span<const std::byte> StoredTensors::external(std::string_view location, in
     if (location.empty() || relative.is_absolute())
       throw UserError("its elements are in '{}', which is no file in the model's folder", location);
     std::error_code error;
-    const fs::path folder = fs::weakly_canonical(fs::path(file_->path()).parent_path(), error);
+    const fs::path model = fs::absolute(file_->path(), error);
+    const fs::path folder = fs::weakly_canonical(model.parent_path(), error);
     const fs::path path = fs::weakly_canonical(folder / relative, error);
     const fs::path inside = path.lexically_relative(folder);
     if (error || inside.empty() || *inside.begin() == "..")
