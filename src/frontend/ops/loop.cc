@@ -173,9 +173,15 @@ void Loop::take_gathered(const Dim& length) {
     if (!node->is(Op::gather) || node->attrs<AxisAttrs>().axis != 0) continue;
     Value* x = node->operand(0);
     const auto place = line(node->operand(1));
-    if (given_.contains(x) || own.contains(x->def()) || x->shape()[0] != length || !place ||
-        place->first != 0 || place->step != 1)
+    if (given_.contains(x) || own.contains(x->def()) || !place || place->first < 0 ||
+        place->step != 1)
       continue;
+    if (x->shape()[0] != length) {
+      if (!x->shape()[0].is_static() || !length.is_static() ||
+          place->first + length.value() > x->shape()[0].value())
+        continue;
+      x = build_.slice(x, 0, place->first, length);
+    }
     const auto known = std::ranges::find(sequences_, x, &Sequence::all);
     Value* each = known != sequences_.end() ? known->each : element(x);
     // The gathered element has an axis of length 1, which models then drop.

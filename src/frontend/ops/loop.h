@@ -47,8 +47,7 @@ class Loop {
   /// The line that a value of the body is, if it is one.
   std::optional<Line> line(const Value* value) const;
 
-  /// Takes elements that the body gathers, one after the other, from what is as long as the loop:
-  /// as sequences.
+  /// Turns what the body gathers, one element after the other, into sequences.
   void take_gathered(const Dim& length);
   /// Why the body cannot run in a loop; empty if it can.
   std::string refusal() const;
