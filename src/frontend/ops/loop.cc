@@ -9,7 +9,9 @@
 namespace layline::ops {
 namespace {
 
-constexpr double kLargestCount = 1LL << 31;
+constexpr double kLargestCount = 1 << 23;  // and sums of two are exact in all types that can count
+/// ExecuTorch stops a method after ten million instructions, and a step has about ten.
+constexpr int64_t kMostSteps = 1 << 20;
 
 bool has_one_element(const Value* value) { return element_count(value->shape()).is_one(); }
 
@@ -69,6 +71,8 @@ std::unordered_set<const Node*> set_of(const std::vector<Node*>& nodes) {
 }
 
 }  // namespace
+
+bool can_count(DType dtype) { return byte_size(dtype) >= 4; }
 
 Loop::Loop(const Builder& build, Graph& placeholders)
     : build_(build), placeholders_(placeholders), last_(build.graph().last()) {}
@@ -143,7 +147,7 @@ std::optional<Loop::Line> Loop::line(const Value* value) const {
   const auto operand = [&](int i) { return line(node->operand(i)); };
   switch (node->op()) {
     case Op::convert:
-      return value->dtype() == DType::boolean ? std::nullopt : operand(0);
+      return can_count(value->dtype()) ? operand(0) : std::nullopt;
     case Op::relayout:
       return operand(0);
     case Op::add:
@@ -197,7 +201,9 @@ void Loop::take_gathered(const Dim& length) {
   }
 }
 
-std::string Loop::refusal() const {
+std::string Loop::refusal(const Dim& length) const {
+  if (build_.graph().symbol_table().greatest(length) > kMostSteps)
+    return fmt::format("it may run more than {} rounds", kMostSteps);
   for (const Carried& each : carried_)
     if (each.initial->type() != each.after->type())
       return fmt::format("its body is given {} and leaves {}", to_string(each.initial->type()),
@@ -249,15 +255,17 @@ Value* Loop::for_all_steps(const Node& node, const std::unordered_set<const Node
           element_count(node.result()->shape()).value() > largest)
         return nullptr;
   }
-  return build_.add(node.op(), std::move(operands), node.attributes());
+  return build_.graph().add(node.op(), std::move(operands), node.attributes(), node.origin());
 }
 
 /// Computes for all steps at once, before the loop, what follows from elements of sequences alone.
 void Loop::hoist() {
   const std::vector<Node*> nodes = body();
   std::unordered_set<const Node*> body = set_of(nodes);
+  const Sources sources = sources_of(results(), given_, body);
   std::vector<std::pair<const Node*, Value*>> hoisted;
   for (Node* node : nodes) {
+    if (!sources.values.contains(node->result())) continue;
     const auto twin = std::ranges::find_if(hoisted, [&](const auto& other) {
       return other.first->op() == node->op() && other.first->attributes() == node->attributes() &&
              std::ranges::equal(other.first->operands(), node->operands());

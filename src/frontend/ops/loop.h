@@ -15,6 +15,9 @@ namespace layline::ops {
 /// than half the time. A few steps are better unrolled: nothing is copied between them.
 constexpr int64_t kManySteps = 16;
 
+/// Whether the numbers of a loop's rounds are exact in this type.
+bool can_count(DType dtype);
+
 /// A loop while it is built. The nodes of its body stand at the end of the graph around it, and
 /// placeholders stand for what a step is given. `build` moves to a body what depends on these. All
 /// else is the same in every step, and stays outside. Nothing of the body is left in the graph when
@@ -49,8 +52,8 @@ class Loop {
 
   /// Turns what the body gathers, one element after the other, into sequences.
   void take_gathered(const Dim& length);
-  /// Why the body cannot run in a loop; empty if it can.
-  std::string refusal() const;
+  /// Why the body cannot run in a loop of this length; empty if it can.
+  std::string refusal(const Dim& length) const;
 
   struct Results {
     std::vector<Value*> left, given;  // what the last step left; what all gave, along axis 0

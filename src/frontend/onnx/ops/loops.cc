@@ -98,26 +98,42 @@ std::vector<Value*> import_round(const Call& call, ops::Loop& loop, const std::v
   return call.body("body", given);
 }
 
-/// Looks at one round, in which nothing but its number is known.
+/// Whether the body leaves what it is given under this number.
+bool is_passed_on(const Graph& body, size_t carried) {
+  std::string_view name = body.outputs[carried + 1].name;
+  for (auto node = body.nodes.rbegin(); node != body.nodes.rend(); ++node)
+    if (node->op == "Identity" && node->inputs.size() == 1 && node->outputs.size() == 1 &&
+        node->outputs[0] == name)
+      name = node->inputs[0];
+  return name == body.inputs[carried + 2].name;
+}
+
+/// The line that a value is to which each round adds the same integer; `trial` has one round.
+std::optional<ops::Loop::Line> counted(const Call& call, const ops::Loop& trial,
+                                       const Value* initial, const Value* before,
+                                       const Value* after) {
+  const Tensor* first = call.constant_value(initial);
+  const layline::Node* node = after->def();
+  if (!first || first->count() != 1 || is_float(first->dtype()) ||
+      !ops::can_count(first->dtype()) || !node || !node->is(Op::add) ||
+      after->type() != before->type())
+    return std::nullopt;
+  for (const int side : {0, 1})
+    if (const auto step = trial.line(node->operand(1 - side));
+        node->operand(side) == before && step && step->step == 0)
+      return ops::Loop::Line{first->get_int(0), step->first};
+  return std::nullopt;
+}
+
+/// Looks at one round to see which values count.
 std::vector<Fate> fates_of(const Call& call, size_t carried) {
   std::vector<Fate> fates(carried);
+  for (size_t i = 0; i < carried; ++i) fates[i].is_same = is_passed_on(call.body_of("body"), i);
   ops::Loop trial(call, call.placeholders());
   std::vector<Value*> given;
   const std::vector<Value*> outputs = import_round(call, trial, fates, given);
-  for (size_t i = 0; i < carried; ++i) {
-    const Value* before = given[i + 2];
-    const Value* after = outputs[i + 1];
-    fates[i].is_same = after == before;
-    const Tensor* first = call.constant_value(call.input(i + 2));
-    const layline::Node* node = after->def();
-    if (!node || !node->is(Op::add) || !first || first->count() != 1 || is_float(first->dtype()) ||
-        after->type() != before->type())
-      continue;
-    for (const int side : {0, 1})
-      if (const auto step = trial.line(node->operand(1 - side));
-          node->operand(side) == before && step && step->step == 0)
-        fates[i].line = {first->get_int(0), step->first};
-  }
+  for (size_t i = 0; i < carried; ++i)
+    fates[i].line = counted(call, trial, call.input(i + 2), given[i + 2], outputs[i + 1]);
   return fates;
 }
 
@@ -140,7 +156,7 @@ bool build_loop(Call& call, size_t carried) {
     if (!fates[i].is_same && !fates[i].line) loop.leave(outputs[i + 1]);
   for (size_t i = carried + 1; i < outputs.size(); ++i) loop.give(outputs[i]);
   loop.take_gathered(*count);
-  if (const std::string why = loop.refusal(); !why.empty()) {
+  if (const std::string why = loop.refusal(*count); !why.empty()) {
     if (count->is_static()) return false;
     refuse_dynamic(call, why);
   }
@@ -185,7 +201,7 @@ std::optional<Scanned> build_scan(const Call& call, const std::vector<Value*>& s
   if (outputs.size() < state.size()) call.fail("its body gives {} values", outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i)
     i < state.size() ? loop.leave(outputs[i]) : loop.give(outputs[i]);
-  if (const std::string why = loop.refusal(); !why.empty()) {
+  if (const std::string why = loop.refusal(length); !why.empty()) {
     if (length.is_static()) return std::nullopt;
     refuse_dynamic(call, why);
   }
