@@ -25,6 +25,7 @@ const OnnxFixture kFixtures[] = {
     {"recurrent"},
     {"branches", {{"n", "3"}}, {{"rate", "16000"}}},
     {"quantised", {}, {}, 0.02},
+    {"loops", {{"length", "1..20"}}},
 };
 
 std::string path_of(const OnnxFixture& fixture) {
@@ -79,6 +80,13 @@ TEST(OnnxPrograms, AreQuantisedWhereTheModelIs) {
   const Compiled compiled = fixture_for(4, "xnnpack");
   EXPECT_EQ(compiled.report.delegates, 1);
   EXPECT_TRUE(compiled.report.portable_ops.empty());
+}
+
+/// The ops of all three bodies are there once.
+TEST(OnnxPrograms, LoopsStayLoops) {
+  const Compiled compiled = fixture_for(5, "xnnpack");
+  EXPECT_LE(compiled.report.delegates, 5);
+  EXPECT_LT(compiled.report.ops, 40);
 }
 
 TEST(OnnxPrograms, CompileForTosa) { EXPECT_GT(fixture_for(0, "tosa").report.ops, 0); }

@@ -157,7 +157,45 @@ def quantised():
         return onnx.load(after), [[samples[0]]]
 
 
-MODELS = {f.__name__: f for f in (convs, encoder, recurrent, branches, quantised)}
+def body(nodes, inputs, outputs):
+    """The graph of a loop: inputs and outputs are {name: (type, shape)}, nodes "output = Op input..."."""
+    made = []
+    for text in nodes:
+        output, call = text.split(" = ")
+        op, *given = call.split()
+        made.append(h.make_node(op, given, [output], **({"to": T.FLOAT} if op == "Cast" else {})))
+    infos = ([h.make_tensor_value_info(name, *kind) for name, kind in side.items()] for side in (inputs, outputs))
+    return h.make_graph(made, "body", *infos)
+
+
+def loops():
+    """A recurrent layer as tf2onnx writes it: a Loop with a counter and a mask; then a Scan from the end, with
+    another loop in each step. Both read what is computed outside."""
+    net, state = Net(), (T.FLOAT, [2, 8])
+    zero, one, half = (net.constant(number) for number in (np.int64(0), np.int64(1), np.float32(0.5)))
+    length = net.add("Gather", net.add("Shape", "x"), zero)
+    scale = net.add("Sigmoid", "h0")
+    step = body(
+        ["e = Gather x n", f"m = Greater e {half}", "off = Not m", "fm = Cast m", "foff = Cast off",
+         "p = MatMul e w", f"q = MatMul s {net.weight(8, 8)}", "r = Add p q", "t = Tanh r", "u = Mul t fm",
+         "v = Mul s foff", "after = Add u v", f"each = Mul after {scale}", f"next = Add n {one}",
+         f"on = Less next {length}"],
+        {"i": (T.INT64, []), "c": (T.BOOL, []), "n": (T.INT64, []), "s": state, "w": (T.FLOAT, [8, 8])},
+        {"on": (T.BOOL, []), "next": (T.INT64, []), "after": state, "w": (T.FLOAT, [8, 8]), "each": state})
+    _, last, _, y = net.add("Loop", "", net.add("Less", zero, length), zero, "h0", net.weight(8, 8), outputs=4,
+                            body=step)
+    inner = body([f"a = Mul z {half}", "b = Add a g", "fj = Cast j", "d = Div b fj1", "z2 = Sin d", "go2 = Identity go"],
+                 {"j": (T.INT64, []), "go": (T.BOOL, []), "z": state}, {"go2": (T.BOOL, []), "z2": state})
+    inner.node.insert(3, h.make_node("Add", ["fj", net.constant(np.float32(1))], ["fj1"]))
+    outer = body([f"k2 = Add z16 {scale}", "o = Identity k"], {"k": state, "g": state}, {"k2": state, "o": state})
+    outer.node.insert(0, h.make_node("Loop", [net.constant(np.int64(16)), "", "k"], ["z16"], body=inner))
+    end, all_steps = net.add("Scan", last, y, outputs=2, body=outer, num_scan_inputs=1, scan_input_directions=[1],
+                             scan_output_axes=[1])
+    return (net.model({"x": (T.FLOAT, ["length", 2, 8]), "h0": state}, [y, end, all_steps]),
+            [[floats(n, 2, 8), floats(2, 8)] for n in (7, 1, 20)])
+
+
+MODELS = {f.__name__: f for f in (convs, encoder, recurrent, branches, quantised, loops)}
 
 
 def main():

@@ -25,6 +25,7 @@ struct Shared {
   SizeArithmetic& sizes;
   StoredTensors& tensors;
   layline::Graph& placeholders;  // for what bodies of loops are given while they are imported
+  int64_t& permutes;             // so many does the model have up to here
 };
 
 class Call : public Builder {
@@ -87,6 +88,7 @@ class Call : public Builder {
   std::vector<Value*> body(std::string_view attribute, std::vector<Value*> inputs) const;
   const Graph& body_of(std::string_view attribute) const;
   layline::Graph& placeholders() const { return shared_.placeholders; }
+  int64_t& permutes() const { return shared_.permutes; }
 
   // Results, in the order of the node's outputs. Null stands for one that is not built.
   void result(Value* value) { results_.push_back(value); }

@@ -377,8 +377,8 @@ class Importer {
     } else {
       const OpRule* rule = find_rule(op);
       if (rule == nullptr) fail("{}: {} is not supported", describe(*origin), op);
-      Call call({graph_, sizes_, tensors_, placeholders_}, node, std::move(attributes), std::move(inputs),
-                opset_of(node.domain, scope), origin, op,
+      Call call({graph_, sizes_, tensors_, placeholders_, permutes_in_model_}, node,
+                std::move(attributes), std::move(inputs), opset_of(node.domain, scope), origin, op,
                 [&](const Graph& body, std::vector<Value*> values) {
                   return import_body(body, std::move(values), scope);
                 });

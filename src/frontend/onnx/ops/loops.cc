@@ -125,8 +125,26 @@ std::optional<ops::Loop::Line> counted(const Call& call, const ops::Loop& trial,
   return std::nullopt;
 }
 
+/// Forgets the permutes of what is imported to look at it, and then imported again.
+class Uncounted {
+ public:
+  explicit Uncounted(const Call& call) : permutes_(call.permutes()), before_(permutes_) {}
+  Uncounted(const Uncounted&) = delete;
+  Uncounted& operator=(const Uncounted&) = delete;
+  ~Uncounted() {
+    if (!kept_) permutes_ = before_;
+  }
+  void keep() { kept_ = true; }
+
+ private:
+  int64_t& permutes_;
+  int64_t before_;
+  bool kept_ = false;
+};
+
 /// Looks at one round to see which values count.
 std::vector<Fate> fates_of(const Call& call, size_t carried) {
+  const Uncounted uncounted(call);
   std::vector<Fate> fates(carried);
   for (size_t i = 0; i < carried; ++i) fates[i].is_same = is_passed_on(call.body_of("body"), i);
   ops::Loop trial(call, call.placeholders());
@@ -147,6 +165,7 @@ std::vector<Fate> fates_of(const Call& call, size_t carried) {
 /// The loop with a known number of rounds; false if there is none, or too few of them.
 bool build_loop(Call& call, size_t carried) {
   const std::vector<Fate> fates = fates_of(call, carried);
+  Uncounted uncounted(call);
   ops::Loop loop(call, call.placeholders());
   std::vector<Value*> given;
   const std::vector<Value*> outputs = import_round(call, loop, fates, given);
@@ -161,6 +180,7 @@ bool build_loop(Call& call, size_t carried) {
     refuse_dynamic(call, why);
   }
   const ops::Loop::Results results = loop.build(*count, false);
+  uncounted.keep();
   auto left = results.left.begin();
   for (size_t i = 0; i < carried; ++i) {
     Value* initial = call.input(i + 2);
@@ -193,6 +213,7 @@ std::optional<Scanned> build_scan(const Call& call, const std::vector<Value*>& s
       call.fail("scans {} and {} elements", to_string(length), to_string(x->shape()[0]));
     all.push_back(tracks[i].backwards != backwards ? flipped(call, x) : x);
   }
+  Uncounted uncounted(call);
   ops::Loop loop(call, call.placeholders());
   std::vector<Value*> given;
   for (Value* value : state) given.push_back(loop.carried(value));
@@ -206,6 +227,7 @@ std::optional<Scanned> build_scan(const Call& call, const std::vector<Value*>& s
     refuse_dynamic(call, why);
   }
   auto [left, stacked] = loop.build(length, backwards);
+  uncounted.keep();
   for (size_t i = 0; i < stacked.size(); ++i) {
     Value*& y = stacked[i];
     const auto [axis, from_end] =
