@@ -180,7 +180,7 @@ void Loop::take_gathered(const Dim& length) {
     if (given_.contains(x) || own.contains(x->def()) || !place || place->first < 0 ||
         place->step != 1)
       continue;
-    if (x->shape()[0] != length) {
+    if (place->first != 0 || x->shape()[0] != length) {
       if (!x->shape()[0].is_static() || !length.is_static() ||
           place->first + length.value() > x->shape()[0].value())
         continue;
@@ -205,13 +205,16 @@ std::string Loop::refusal(const Dim& length) const {
   if (build_.graph().symbol_table().greatest(length) > kMostSteps)
     return fmt::format("it may run more than {} rounds", kMostSteps);
   for (const Carried& each : carried_)
-    if (each.initial->type() != each.after->type())
+    if (each.initial->type() != each.after->type() || !is_static(each.initial->shape()))
       return fmt::format("its body is given {} and leaves {}", to_string(each.initial->type()),
                          to_string(each.after->type()));
   const std::vector<Node*> nodes = body();
   const Sources sources = sources_of(results(), given_, set_of(nodes));
-  for (const Value* value : sources.values)
-    if (!is_static(value->shape()))
+  std::vector<const Value*> used(sources.outside.begin(), sources.outside.end());
+  for (const Sequence& each : sequences_) used.push_back(each.each);
+  for (const Node* node : nodes) used.push_back(node->result());
+  for (const Value* value : used)
+    if (sources.values.contains(value) && !is_static(value->shape()))
       return fmt::format("its body uses a dynamic {}, `{}`", to_string(value->type()),
                          value->name());
   for (const Node* node : nodes)
