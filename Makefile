@@ -52,8 +52,8 @@ test-onnx: build ## ONNX's own conformance tests on the ExecuTorch runtime; trai
 	@scripts/setup libopencv-imgproc-dev libstb-dev
 	scripts/onnx-jobs
 
-bench-onnx: build ## trained ONNX models of packages beside ONNX Runtime
-	scripts/onnx-models --bench
+bench-onnx: build ## trained ONNX models of packages beside ONNX Runtime, into docs/benchmarks.md
+	scripts/onnx-models --bench --write
 
 fuzz: clang build-asan/build.ninja ## the fuzz targets (or TARGETS="NAME...") for FUZZ_SECONDS=3600
 	cmake --build build-asan -j $(JOBS) --target fuzz_targets

@@ -35,15 +35,18 @@ Value* places(const Call& call, Value* index, const Value* x, int64_t axis) {
                   {call.add(Op::less, {index, zero}), call.add(Op::add, {index, size}), index});
 }
 
+/// The shape with these axes in place of one.
+Shape with_axes(Shape shape, int64_t axis, const Shape& axes) {
+  shape.erase(shape.begin() + axis);
+  shape.insert(shape.begin() + axis, axes.begin(), axes.end());
+  return shape;
+}
+
 /// There is only one place on an axis of length 1. Sequences that are sorted by their lengths read
 /// the one of a batch so.
 Value* only_element(const Call& call, Value* x, const Shape& indices, int64_t axis) {
-  Shape ones = x->shape(), repeated = x->shape();
-  ones.erase(ones.begin() + axis);
-  ones.insert(ones.begin() + axis, indices.size(), Dim(1));
-  repeated.erase(repeated.begin() + axis);
-  repeated.insert(repeated.begin() + axis, indices.begin(), indices.end());
-  return call.expand(call.view(x, ones), repeated);
+  Value* one = call.view(x, with_axes(x->shape(), axis, Shape(indices.size(), Dim(1))));
+  return call.expand(one, with_axes(x->shape(), axis, indices));
 }
 
 /// The elements at known places, if these are evenly spaced: a slice, which needs no kernel of its
@@ -51,7 +54,7 @@ Value* only_element(const Call& call, Value* x, const Shape& indices, int64_t ax
 Value* gather_slice(const Call& call, Value* x, const Tensor& places, int64_t axis) {
   if (places.rank() == 0) return ops::select(call, x, axis, places.get_int(0));
   const Dim length = x->shape()[static_cast<size_t>(axis)];
-  if (places.rank() != 1 || places.count() == 0 || !length.is_static()) return nullptr;
+  if (places.count() == 0 || !length.is_static()) return nullptr;
   auto place = [&](int64_t i) {
     const int64_t given = places.get_int(i);
     return given < 0 ? given + length.value() : given;
@@ -61,7 +64,8 @@ Value* gather_slice(const Call& call, Value* x, const Tensor& places, int64_t ax
   if (step < 1 || start < 0 || start + (count - 1) * step >= length.value()) return nullptr;
   for (int64_t i = 2; i < count; ++i)
     if (place(i) != start + i * step) return nullptr;
-  return call.slice(x, axis, start, count, step);
+  const Shape indices(places.dims().begin(), places.dims().end());
+  return call.view(call.slice(x, axis, start, count, step), with_axes(x->shape(), axis, indices));
 }
 
 void gather(Call& call) {
