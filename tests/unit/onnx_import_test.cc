@@ -341,6 +341,16 @@ TEST(OnnxImport, ShapesThatContradictAreRefused) {
             "f32[2,3]");
 }
 
+TEST(OnnxImport, SizesThatWereRecordedForAnotherBatchAreNot) {
+  WrittenGraph graph = unary("Relu");
+  graph.inputs = {value_info("x", kFloats, {"batch", 3})};
+  graph.outputs = {value_info("y", kFloats, {1, 3})};
+  ImportOptions options;
+  options.sizes["batch"] = {4, 4, 1};
+  const std::string bytes = model_of(written(graph));
+  EXPECT_EQ(to_string(import(bytes, options).graph.outputs()[0].value->type()), "f32[4,3]");
+}
+
 TEST(OnnxImport, TypesThatNoGraphHoldsAreRefused) {
   WrittenGraph graph = unary("Relu");
   graph.inputs = {value_info("x", kTexts, {2})};

@@ -285,11 +285,12 @@ class Importer {
     }
   }
 
-  /// Refuses a model whose output is not what the model says it is.
+  /// Refuses a model whose output is not what the model says it is. What was recorded for one size
+  /// of an input says nothing where the user chose another.
   void check_recorded(const ValueInfo& output, const Value* value, DType recorded) const {
     bool fits = computed_dtype(recorded) == value->dtype() &&
                 (!output.has_shape || output.shape.size() == value->shape().size());
-    for (size_t axis = 0; fits && axis < output.shape.size(); ++axis) {
+    for (size_t axis = 0; fits && axis < output.shape.size() && options_.sizes.empty(); ++axis) {
       const Size& size = output.shape[axis];
       const Dim& actual = value->shape()[axis];
       fits = is_open(size) || !actual.is_static() || *size.value == actual.value();
