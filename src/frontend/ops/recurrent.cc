@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "frontend/ops/creation.h"
 #include "frontend/ops/loop.h"
@@ -18,12 +19,16 @@ Value* linear(const Builder& build, Value* x, Value* weight, Value* bias) {
   return build.add(Op::linear, std::move(operands), LinearAttrs{});
 }
 
+/// The size of each of so many gates.
+int64_t gate_size(const Builder& build, const Dim& all, int64_t count) {
+  const auto size = divide(all, count);
+  if (!size || !size->is_static())
+    build.fail("a weight has {} rows, expected {} gates of equal size", to_string(all), count);
+  return size->value();
+}
+
 Value* gate(const Builder& build, Value* gates, int64_t index, int64_t count) {
-  const auto parts = divide(gates->shape().back(), count);
-  if (!parts || !parts->is_static())
-    build.fail("a weight has {} rows, expected {} gates of equal size",
-               to_string(gates->shape().back()), count);
-  const int64_t size = parts->value();
+  const int64_t size = gate_size(build, gates->shape().back(), count);
   return build.slice(gates, gates->type().rank() - 1, index * size, size);
 }
 
@@ -53,20 +58,26 @@ struct Direction {
   }
 };
 
+/// What the input contributes to the gates: one tensor, or for a GRU two, of which the second has
+/// the gate that the reset acts on.
+using Parts = std::span<Value* const>;
+
 /// A kind of layer: the part of its gates that the input makes, for all steps at once, and the step
 /// from one state to the next.
 struct Kind {
   bool has_cell;
-  bool separate_biases;  // the hidden bias is added inside the step, and not with the input's
-  RecurrentState (*step)(const Builder& build, Value* from_input, const RecurrentState& before,
+  /// A reset gate acts on what the hidden state contributes to the last gate. The hidden bias is
+  /// then added inside the step, and not with the input's.
+  bool has_reset;
+  RecurrentState (*step)(const Builder& build, Parts from_input, const RecurrentState& before,
                          const Direction& direction);
 };
 
-RecurrentState lstm_step(const Builder& build, Value* from_input, const RecurrentState& before,
+RecurrentState lstm_step(const Builder& build, Parts from_input, const RecurrentState& before,
                          const Direction& direction) {
   const RecurrentWeights& weights = direction.weights;
   Value* gates =
-      build.add(Op::add, {from_input, linear(build, before.hidden, weights.hidden, nullptr)});
+      build.add(Op::add, {from_input[0], linear(build, before.hidden, weights.hidden, nullptr)});
   auto part = [&](int64_t index, int64_t peephole, Value* cell) {
     Value* sum = gate(build, gates, index, 4);
     if (weights.peepholes == nullptr) return sum;
@@ -91,47 +102,35 @@ RecurrentState lstm_step(const Builder& build, Value* from_input, const Recurren
 /// The last gate of a weight or bias of three, or the first two.
 Value* rows(const Builder& build, Value* gates, bool last) {
   if (gates == nullptr) return nullptr;
-  const auto size = divide(gates->shape()[0], 3);
-  if (!size || !size->is_static())
-    build.fail("a weight has {} rows, expected three gates", to_string(gates->shape()[0]));
-  return last ? build.slice(gates, 0, 2 * size->value(), size->value())
-              : build.slice(gates, 0, 0, 2 * size->value());
+  const int64_t size = gate_size(build, gates->shape()[0], 3);
+  return last ? build.slice(gates, 0, 2 * size, size) : build.slice(gates, 0, 0, 2 * size);
 }
 
 /// The reset gate multiplies what the hidden state contributes to the new one, its bias included,
 /// or the hidden state itself.
-RecurrentState gru_step(const Builder& build, Value* from_input, const RecurrentState& before,
+RecurrentState gru_step(const Builder& build, Parts from_input, const RecurrentState& before,
                         const Direction& direction) {
   const RecurrentWeights& weights = direction.weights;
-  const bool reset_first = direction.layers.reset_first;
-  Value* weight = reset_first ? rows(build, weights.hidden, false) : weights.hidden;
-  Value* bias = reset_first ? rows(build, weights.hidden_bias, false) : weights.hidden_bias;
-  Value* from_hidden = linear(build, before.hidden, weight, bias);
-  auto sum = [&](int64_t index) {
-    return build.add(Op::add, {gate(build, from_input, index, 3),
-                               gate(build, from_hidden, index, reset_first ? 2 : 3)});
+  auto from_hidden = [&](Value* hidden, bool last) {
+    Value* weight = rows(build, weights.hidden, last);
+    return linear(build, hidden, weight, rows(build, weights.hidden_bias, last));
   };
-  Value* reset = direction.gate(build, sum(0));
-  Value* keep = direction.gate(build, sum(1));
-  Value* to_update = nullptr;
-  if (reset_first) {
-    Value* kept = build.add(Op::mul, {reset, before.hidden});
-    weight = rows(build, weights.hidden, true);
-    bias = rows(build, weights.hidden_bias, true);
-    to_update = linear(build, kept, weight, bias);
-  } else {
-    to_update = build.add(Op::mul, {reset, gate(build, from_hidden, 2, 3)});
-  }
-  Value* update =
-      direction.update(build, build.add(Op::add, {gate(build, from_input, 2, 3), to_update}));
+  Value* sums = build.add(Op::add, {from_input[0], from_hidden(before.hidden, false)});
+  Value* gates = direction.gate(build, sums);
+  Value* reset = gate(build, gates, 0, 2);
+  Value* keep = gate(build, gates, 1, 2);
+  Value* to_update = direction.layers.reset_first
+                         ? from_hidden(build.add(Op::mul, {reset, before.hidden}), true)
+                         : build.add(Op::mul, {reset, from_hidden(before.hidden, true)});
+  Value* update = direction.update(build, build.add(Op::add, {from_input[1], to_update}));
   Value* difference = build.add(Op::sub, {before.hidden, update});
   return {build.add(Op::add, {update, build.add(Op::mul, {keep, difference})}), nullptr};
 }
 
-RecurrentState rnn_step(const Builder& build, Value* from_input, const RecurrentState& before,
+RecurrentState rnn_step(const Builder& build, Parts from_input, const RecurrentState& before,
                         const Direction& direction) {
   Value* from_hidden = linear(build, before.hidden, direction.weights.hidden, nullptr);
-  return {direction.update(build, build.add(Op::add, {from_input, from_hidden})), nullptr};
+  return {direction.update(build, build.add(Op::add, {from_input[0], from_hidden})), nullptr};
 }
 
 /// The kinds, in the order of Recurrence.
@@ -144,12 +143,20 @@ constexpr Kind kKinds[] = {
 
 const Kind& kind_of(Recurrence recurrence) { return kKinds[static_cast<size_t>(recurrence)]; }
 
+/// What the input contributes to all gates.
 Value* input_part(const Builder& build, const Kind& kind, Value* x,
                   const RecurrentWeights& weights) {
   Value* bias = weights.input_bias;
-  if (bias != nullptr && !kind.separate_biases)
-    bias = build.add(Op::add, {bias, weights.hidden_bias});
+  if (bias != nullptr && !kind.has_reset) bias = build.add(Op::add, {bias, weights.hidden_bias});
   return linear(build, x, weights.input, bias);
+}
+
+/// The same in the parts that a step takes.
+std::vector<Value*> divided(const Builder& build, const Kind& kind, Value* all) {
+  if (!kind.has_reset) return {all};
+  const int64_t size = gate_size(build, all->shape().back(), 3);
+  const int64_t axis = all->type().rank() - 1;
+  return {build.slice(all, axis, 0, 2 * size), build.slice(all, axis, 2 * size, size)};
 }
 
 /// Row `index` of a state [layers * directions, batch, hidden].
@@ -177,9 +184,9 @@ Value* copied(const Builder& build, const Builder& body, Value* value) {
 /// One step from a state to the next; gives the step's output. Sequences that have ended (`within`
 /// is 0 and not 1, [batch, 1]) keep their state and give 0. Null means that all go on. These are
 /// products, because every delegate has them: a select for each step would split a delegate.
-Value* advance(const Builder& build, const Direction& direction, Value* part, Value* within,
+Value* advance(const Builder& build, const Direction& direction, Parts parts, Value* within,
                RecurrentState& state) {
-  RecurrentState next = kind_of(direction.layers.kind).step(build, part, state, direction);
+  RecurrentState next = kind_of(direction.layers.kind).step(build, parts, state, direction);
   if (within == nullptr) {
     state = next;
     return next.hidden;
@@ -208,7 +215,7 @@ RecurrentWeights copied(const Builder& build, const Builder& body, const Kind& k
                         const RecurrentWeights& weights) {
   RecurrentWeights own;
   own.hidden = copied(build, body, weights.hidden);
-  if (kind.separate_biases) own.hidden_bias = copied(build, body, weights.hidden_bias);
+  if (kind.has_reset) own.hidden_bias = copied(build, body, weights.hidden_bias);
   own.projection = copied(build, body, weights.projection);
   own.peepholes = copied(build, body, weights.peepholes);
   own.functions = weights.functions;
@@ -216,7 +223,7 @@ RecurrentWeights copied(const Builder& build, const Builder& body, const Kind& k
 }
 
 /// The steps of one layer as a loop over [steps, batch, gates * hidden]; `state` becomes the last.
-Value* loop(const Builder& build, Value* parts, const Direction& direction, bool backwards,
+Value* loop(const Builder& build, Value* all, const Direction& direction, bool backwards,
             RecurrentState& state) {
   auto graph = std::make_shared<Graph>("step");
   const Builder body(*graph, build.origin());
@@ -227,16 +234,17 @@ Value* loop(const Builder& build, Value* parts, const Direction& direction, bool
     operands.push_back(operand);
     return graph->add_input(name, std::move(type));
   };
-  Value* x = input("x", parts, true);
   RecurrentState carried{input("hidden", state.hidden, false)};
   if (state.cell != nullptr) carried.cell = input("cell", state.cell, false);
-  Value* within = steps_within(build, direction.layers.lengths, parts->shape()[0], parts->dtype());
-  if (within != nullptr) within = input("within", within, true);
   const Kind& kind = kind_of(direction.layers.kind);
+  std::vector<Value*> parts;
+  for (Value* part : divided(build, kind, all)) parts.push_back(input("x", part, true));
+  Value* within = steps_within(build, direction.layers.lengths, all->shape()[0], all->dtype());
+  if (within != nullptr) within = input("within", within, true);
   const RecurrentWeights own = copied(build, body, kind, direction.weights);
-  graph->add_output("output", advance(body, {direction.layers, own}, x, within, carried));
-  graph->add_write(1, carried.hidden);
-  if (state.cell != nullptr) graph->add_write(2, carried.cell);
+  graph->add_output("output", advance(body, {direction.layers, own}, parts, within, carried));
+  graph->add_write(0, carried.hidden);
+  if (state.cell != nullptr) graph->add_write(1, carried.cell);
 
   const BodyRef ref{std::move(graph)};
   const auto result = [&](int64_t output) {
@@ -280,11 +288,12 @@ Value* run(const Builder& build, Value* x, const Direction& direction, bool back
            RecurrentState& state) {
   const RecurrentLayers& layers = direction.layers;
   const int64_t time = layers.time_axis;
-  Value* parts = input_part(build, kind_of(layers.kind), x, direction.weights);
+  const Kind& kind = kind_of(layers.kind);
+  Value* all = input_part(build, kind, x, direction.weights);
   const Dim length = x->shape()[static_cast<size_t>(time)];
   if (is_loop(direction, x)) {
-    if (time == 1) parts = transposed(build, parts);
-    Value* outputs = loop(build, parts, direction, backwards, state);
+    if (time == 1) all = transposed(build, all);
+    Value* outputs = loop(build, all, direction, backwards, state);
     return time == 1 ? transposed(build, outputs) : outputs;
   }
   const int64_t steps = length.value();
@@ -292,10 +301,11 @@ Value* run(const Builder& build, Value* x, const Direction& direction, bool back
   std::vector<Value*> outputs(static_cast<size_t>(steps));
   for (int64_t i = 0; i < steps; ++i) {
     const int64_t t = backwards ? steps - 1 - i : i;
-    Value* part = without_axes(build, build.slice(parts, time, t, 1), {time});
+    Value* own = without_axes(build, build.slice(all, time, t, 1), {time});
+    const std::vector<Value*> parts = divided(build, kind, own);
     Value* within = nullptr;
     if (all_within != nullptr) within = without_axes(build, build.slice(all_within, 0, t, 1), {0});
-    Value* output = advance(build, direction, part, within, state);
+    Value* output = advance(build, direction, parts, within, state);
     outputs[static_cast<size_t>(t)] = with_axis(build, output, time);
   }
   return build.concat(std::move(outputs), time);
@@ -350,7 +360,8 @@ RecurrentState recurrent_step(const Builder& build, Recurrence recurrence, Value
                               const RecurrentState& before, const RecurrentWeights& weights) {
   const Kind& kind = kind_of(recurrence);
   const RecurrentLayers one{recurrence, {}};
-  return kind.step(build, input_part(build, kind, x, weights), before, {one, weights});
+  Value* all = input_part(build, kind, x, weights);
+  return kind.step(build, divided(build, kind, all), before, {one, weights});
 }
 
 }  // namespace layline::ops
