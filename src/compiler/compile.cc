@@ -11,6 +11,7 @@
 #include "compiler/draw.h"
 #include "compiler/explain.h"
 #include "compiler/runner_metadata.h"
+#include "frontend/moves.h"
 #include "ir/text.h"
 #include "layline/version.h"
 #include "pte/writer.h"

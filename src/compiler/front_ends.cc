@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "frontend/moves.h"
 #include "frontend/onnx/import.h"
 #include "frontend/onnx/model.h"
 #include "frontend/pt2/import.h"
@@ -106,10 +107,6 @@ const FrontEnd& front_end_for(const MappedFile& file) {
 }
 
 }  // namespace
-
-bool moves_data(const Node& node) {
-  return node.is(Op::relayout) && !node.attrs<RelayoutAttrs>().relayout.is_view();
-}
 
 std::span<const FrontEnd> front_ends() { return kFrontEnds; }
 

@@ -35,7 +35,4 @@ std::span<const FrontEnd> front_ends();
 /// program.
 LoadedModel import_model(std::shared_ptr<const MappedFile> file, const ImportOptions& options = {});
 
-/// Whether the node is a permute, as reports count them: a relayout that moves data.
-bool moves_data(const Node& node);
-
 }  // namespace layline

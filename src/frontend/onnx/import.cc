@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "frontend/moves.h"
 #include "frontend/onnx/call.h"
 #include "frontend/onnx/model.h"
 #include "frontend/onnx/ops/rules.h"
@@ -385,7 +386,7 @@ class Importer {
                 });
       const layline::Node* last = graph_.last();
       import_with(*rule, call);
-      if (is_view(*rule)) permutes_in_model_ += moves_after(last);
+      if (is_view(*rule)) permutes_in_model_ += moves_after(graph_, last);
       results = call.results();
     }
     bind_results(node, *origin, results, scope);
@@ -476,15 +477,6 @@ class Importer {
 
   static bool is_view(const OpRule& rule) {
     return std::ranges::find(view_rules(), rule.op, &OpRule::op) != view_rules().end();
-  }
-
-  /// Relayouts that move data, among the nodes added since `last`.
-  int64_t moves_after(const layline::Node* last) const {
-    int64_t count = 0;
-    for (const layline::Node* node = last ? last->next() : graph_.first(); node;
-         node = node->next())
-      count += node->is(Op::relayout) && !node->attrs<RelayoutAttrs>().relayout.is_view();
-    return count;
   }
 
   std::shared_ptr<const MappedFile> file_;

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "frontend/moves.h"
 #include "frontend/pt2/archive.h"
 #include "frontend/pt2/argument_names.h"
 #include "frontend/pt2/call.h"
@@ -438,7 +439,7 @@ class Importer {
     if (const SymIntArg* number = integer_read(node)) return read_integer(call, *number);
     const layline::Node* last = graph_.last();
     import_with(*rule, call);
-    if (is_in(view_rules(), *rule)) permutes_in_model_ += moves_after(last);
+    if (is_in(view_rules(), *rule)) permutes_in_model_ += moves_after(graph_, last);
 
     std::vector<std::string_view> names;
     for (const Argument& output : node.outputs) {
@@ -489,15 +490,6 @@ class Importer {
 
   static bool is_in(std::span<const OpRule> table, const OpRule& rule) {
     return std::ranges::find(table, rule.target, &OpRule::target) != table.end();
-  }
-
-  /// Relayouts that move data, among the nodes added since `last`.
-  int64_t moves_after(const layline::Node* last) const {
-    int64_t count = 0;
-    for (const layline::Node* node = last ? last->next() : graph_.first(); node;
-         node = node->next())
-      count += node->is(Op::relayout) && !node->attrs<RelayoutAttrs>().relayout.is_view();
-    return count;
   }
 
   void bind_outputs() {
