@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace layline {
@@ -28,6 +29,9 @@ class MappedFile {
   ~MappedFile();
 
   std::span<const std::byte> bytes() const { return bytes_; }
+  std::string_view text() const {
+    return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
+  }
   const std::string& path() const { return path_; }
   /// Whether it is a file; otherwise its path is only a name.
   bool is_file() const { return mapping_ != nullptr; }

@@ -16,10 +16,6 @@
 namespace layline {
 namespace {
 
-std::string_view text_of(const MappedFile& file) {
-  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
-}
-
 bool is_zip(std::string_view bytes) { return bytes.starts_with("PK"); }
 
 constexpr std::string_view kBfloat16Note =
@@ -67,7 +63,7 @@ bool begins_with_graph(std::string_view bytes) {
 LoadedModel import_text(std::shared_ptr<const MappedFile> file, const ImportOptions& options) {
   refuse_options(*file, options);
   LoadedModel model;
-  model.methods = parse_graphs(text_of(*file), file->path());
+  model.methods = parse_graphs(file->text(), file->path());
   for (const Graph& graph : model.methods) {
     if (!simdjson::validate_utf8(graph.name()))
       throw UserError("'{}': the name of a graph is not UTF-8, as a method's must be; rename it",
@@ -91,14 +87,14 @@ constexpr const FrontEnd& kText = kFrontEnds[2];
 void refuse_compiled(const MappedFile& file) {
   if (pte::is_program(file.path(), file.bytes()))
     throw UserError("'{}' is a compiled program already; 'layline run' runs it", file.path());
-  const std::string_view bytes = text_of(file);
+  const std::string_view bytes = file.text();
   if (bytes.size() > 8 && bytes.substr(4, 4) == "TOSA")
     throw UserError("'{}' is a compiled TOSA program, which Arm's tools read", file.path());
 }
 
 const FrontEnd& front_end_for(const MappedFile& file) {
   for (const FrontEnd& front_end : kFrontEnds)
-    if (front_end.recognises(text_of(file))) return front_end;
+    if (front_end.recognises(file.text())) return front_end;
   refuse_compiled(file);
   for (const FrontEnd& front_end : kFrontEnds)
     for (const std::string_view extension : front_end.extensions)

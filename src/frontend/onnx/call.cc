@@ -102,6 +102,13 @@ std::vector<Sum> Call::sums(size_t i, std::string_view what) const {
   return sums;
 }
 
+std::optional<Sum> Call::number_of(const Value* value) const {
+  const Numbers* all = numbers(value);
+  if (all == nullptr || all->elements.size() != 1 || all->elements[0].divisor != 1)
+    return std::nullopt;
+  return all->elements[0].numerator;
+}
+
 const Attribute* Call::find(std::string_view attribute) const {
   const auto found = std::ranges::find(attributes_, attribute, &Attribute::name);
   return found == attributes_.end() ? nullptr : *found;

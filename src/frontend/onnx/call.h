@@ -58,6 +58,8 @@ class Call : public Builder {
   std::vector<Sum> sums(size_t i, std::string_view what) const;
   /// The elements of a value that this call has built, if they follow from constants and sizes.
   const Numbers* numbers(const Value* value) const { return shared_.sizes.numbers(value); }
+  /// The one integer that a value holds, if it follows from constants and sizes.
+  std::optional<Sum> number_of(const Value* value) const;
   const Tensor* constant_value(const Value* value) const { return shared_.sizes.constant(value); }
 
   // Attributes. A missing one gives the default; one of the wrong kind is a UserError.

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "frontend/moves.h"
@@ -51,7 +52,7 @@ class Importer {
   Importer(std::shared_ptr<const MappedFile> file, const ImportOptions& options)
       : file_(std::move(file)),
         options_(options),
-        model_(read_model(text_of(*file_), file_->path())),
+        model_(read_model(file_->text(), file_->path())),
         tensors_(file_),
         graph_("forward"),
         sizes_(graph_) {}
@@ -59,6 +60,7 @@ class Importer {
   Imported run() {
     check_opsets();
     refuse_unsupported();
+    for (const TensorMessage& tensor : model_.graph.initializers) stored_names_.insert(tensor.name);
     Scope scope;
     scope.opsets = &model_.opsets;
     bind_inputs(scope);
@@ -69,10 +71,6 @@ class Importer {
   }
 
  private:
-  static std::string_view text_of(const MappedFile& file) {
-    return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
-  }
-
   template <typename... Arguments>
   [[noreturn]] void fail(fmt::format_string<Arguments...> format, Arguments&&... arguments) const {
     throw UserError("{}: {}", file_->path(),
@@ -145,10 +143,7 @@ class Importer {
   static bool is_open(const Size& size) { return !size.value || *size.value < 0; }
 
   /// Whether the input is one that the caller gives: not a default that the model stores.
-  bool is_given(const ValueInfo& input) const {
-    return std::ranges::find(model_.graph.initializers, input.name, &TensorMessage::name) ==
-           model_.graph.initializers.end();
-  }
+  bool is_given(const ValueInfo& input) const { return !stored_names_.contains(input.name); }
 
   void check_sizes() const {
     std::vector<std::string> open, missing;
@@ -320,9 +315,20 @@ class Importer {
     return std::nullopt;
   }
 
-  /// The value of a name that must be there; `what` says in messages whose name it is.
+  /// The value of a name that must be defined, or null if the call of a function leaves it out;
+  /// `what` says in messages whose name it is.
+  Value* defined(std::string_view name, Scope& scope, std::string_view what) {
+    if (const auto value = find(name, scope)) return *value;
+    undefined(name, what);
+  }
+
+  /// The same for a name that may not be left out.
   Value* require(std::string_view name, Scope& scope, std::string_view what) {
-    if (const auto value = find(name, scope); value && *value) return *value;
+    if (Value* value = defined(name, scope, what)) return value;
+    undefined(name, what);
+  }
+
+  [[noreturn]] void undefined(std::string_view name, std::string_view what) const {
     const auto unsupported = unsupported_outputs_.find(name);
     if (unsupported != unsupported_outputs_.end()) fail("{}", unsupported->second);
     fail("no node before {} defines `{}`", what, name);
@@ -365,11 +371,10 @@ class Importer {
   void import_node(const Node& node, Scope& scope) {
     const std::string op = full_name(node);
     const OriginRef origin = origin_of(node);
+    const std::string place = describe(*origin);
     std::vector<Value*> inputs;
-    for (const std::string_view name : node.inputs) {
-      const bool left_out = name.empty() || find(name, scope) == std::optional<Value*>(nullptr);
-      inputs.push_back(left_out ? nullptr : require(name, scope, describe(*origin)));
-    }
+    for (const std::string_view name : node.inputs)
+      inputs.push_back(name.empty() ? nullptr : defined(name, scope, place));
     while (!inputs.empty() && inputs.back() == nullptr) inputs.pop_back();
     std::deque<Attribute> renamed;
     std::vector<const Attribute*> attributes = attributes_of(node, scope, renamed);
@@ -482,6 +487,7 @@ class Importer {
   std::shared_ptr<const MappedFile> file_;
   const ImportOptions& options_;
   Model model_;
+  std::unordered_set<std::string_view> stored_names_;
   StoredTensors tensors_;
   layline::Graph graph_;
   layline::Graph placeholders_{"placeholders"};

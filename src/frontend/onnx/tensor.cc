@@ -158,15 +158,6 @@ std::string_view name(ElementType type) {
   return row ? row->name : "of a type that layline does not know";
 }
 
-ElementType StoredTensors::type(const TensorMessage& tensor) { return read_header(tensor).type; }
-
-std::vector<std::string_view> StoredTensors::strings(const TensorMessage& tensor) {
-  std::vector<std::string_view> strings;
-  Message message(tensor.bytes);
-  while (message.next(6)) strings.push_back(message.bytes());
-  return strings;
-}
-
 std::span<const std::byte> StoredTensors::external(std::string_view location, int64_t offset,
                                                    std::optional<int64_t> length,
                                                    std::shared_ptr<const void>& keep_alive) {

@@ -27,9 +27,6 @@ class StoredTensors {
 
   /// The tensor. Throws UserError, which names it, if it is not whole or not of a supported type.
   Constant read(const TensorMessage& tensor);
-  /// The strings of a tensor of strings.
-  static std::vector<std::string_view> strings(const TensorMessage& tensor);
-  static ElementType type(const TensorMessage& tensor);
 
  private:
   std::span<const std::byte> external(std::string_view location, int64_t offset,

@@ -47,8 +47,20 @@ Value* hardsigmoid(const Builder& build, Value* x) {
   return build.add(Op::mul, {build.clamp(shifted, 0, 6), build.scalar(x->dtype(), 1.0 / 6)});
 }
 
-Value* silu(const Builder& build, Value* x) {
-  return build.add(Op::mul, {x, build.add(Op::sigmoid, {x})});
+Value* hardsigmoid(const Builder& build, Value* x, double slope, double offset) {
+  Value* line = build.add(Op::add, {times(build, x, slope), build.scalar(x->dtype(), offset)});
+  return build.clamp(line, 0, 1);
+}
+
+Value* silu(const Builder& build, Value* x) { return swish(build, x, 1); }
+
+Value* swish(const Builder& build, Value* x, double alpha) {
+  return build.add(Op::mul, {x, build.add(Op::sigmoid, {times(build, x, alpha)})});
+}
+
+Value* softsign(const Builder& build, Value* x) {
+  Value* divisor = build.add(Op::add, {build.add(Op::abs, {x}), build.scalar(x->dtype(), 1)});
+  return build.add(Op::div, {x, divisor});
 }
 
 Value* softplus(const Builder& build, Value* x, double beta, double threshold) {

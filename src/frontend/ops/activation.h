@@ -14,7 +14,13 @@ Value* clamp(const Builder& build, Value* x, Value* min, Value* max);
 
 /// max(0, min(1, slope * x + offset)) with the slope 1/6 and the offset 1/2.
 Value* hardsigmoid(const Builder& build, Value* x);
+/// The same with another slope and offset.
+Value* hardsigmoid(const Builder& build, Value* x, double slope, double offset);
 Value* silu(const Builder& build, Value* x);
+/// x * sigmoid(alpha * x).
+Value* swish(const Builder& build, Value* x, double alpha);
+/// x / (1 + |x|).
+Value* softsign(const Builder& build, Value* x);
 /// log(1 + exp(beta * x)) / beta, and x where beta * x is above `threshold`.
 Value* softplus(const Builder& build, Value* x, double beta = 1, double threshold = 20);
 Value* mish(const Builder& build, Value* x);

@@ -199,8 +199,7 @@ Profile find_profile(const std::string& name_or_file) {
     throw UserError("there is no profile `{}`; give one of {}, or a file that `layline tune` wrote",
                     name_or_file, fmt::join(profile_names(), ", "));
   const auto file = MappedFile::open(name_or_file);
-  return parse_profile({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()},
-                       name_or_file);
+  return parse_profile(file->text(), name_or_file);
 }
 
 }  // namespace layline::xnnpack

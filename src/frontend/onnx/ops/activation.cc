@@ -7,7 +7,8 @@
 
 #include "frontend/onnx/ops/rules.h"
 #include "frontend/onnx/ops/unary.h"
-#include "frontend/ops/arithmetic.h"
+#include "frontend/ops/creation.h"
+#include "frontend/ops/shapes.h"
 
 namespace layline::onnx {
 namespace {
@@ -49,7 +50,6 @@ void prelu(Call& call) {
   Value* x = call.input(0);
   Value* slope = call.input(1);
   if (call.opset() < 7) return call.result(ops::prelu(call, x, slope));
-  Value* negative = call.add(Op::mul, {x, slope});
   // One slope for each channel is what kernels have.
   const size_t rank = x->shape().size();
   Shape padded(rank - std::min(rank, slope->shape().size()), Dim(1));
@@ -57,15 +57,14 @@ void prelu(Call& call) {
   if (rank >= 2 && padded.size() == rank && padded[1] == x->shape()[1] &&
       element_count(slope->shape()) == x->shape()[1])
     return call.result(ops::prelu(call, x, call.view(slope, {x->shape()[1]})));
+  Value* negative = call.add(Op::mul, {x, slope});
   Value* zero = call.scalar(x->dtype(), 0);
   call.result(call.add(Op::where, {call.add(Op::less, {x, zero}), negative, x}));
 }
 
-/// max(0, min(1, alpha * x + beta)).
 void hard_sigmoid(Call& call) {
-  Value* x = ops::times(call, call.input(0), call.number("alpha", 0.2));
-  x = call.add(Op::add, {x, call.scalar(x->dtype(), call.number("beta", 0.5))});
-  call.result(call.clamp(x, 0, 1));
+  call.result(
+      ops::hardsigmoid(call, call.input(0), call.number("alpha", 0.2), call.number("beta", 0.5)));
 }
 
 void gelu(Call& call) {
@@ -73,19 +72,7 @@ void gelu(Call& call) {
       call.add(Op::gelu, {call.input(0)}, GeluAttrs{call.string("approximate", "none") == "tanh"}));
 }
 
-/// x * sigmoid(alpha * x).
-void swish(Call& call) {
-  Value* x = call.input(0);
-  Value* gate = call.add(Op::sigmoid, {ops::times(call, x, call.number("alpha", 1))});
-  call.result(call.add(Op::mul, {x, gate}));
-}
-
-/// x / (1 + |x|).
-void softsign(Call& call) {
-  Value* x = call.input(0);
-  Value* divisor = call.add(Op::add, {call.add(Op::abs, {x}), call.scalar(x->dtype(), 1)});
-  call.result(call.add(Op::div, {x, divisor}));
-}
+void swish(Call& call) { call.result(ops::swish(call, call.input(0), call.number("alpha", 1))); }
 
 /// x above alpha, 0 elsewhere.
 void thresholded_relu(Call& call) {
@@ -104,40 +91,37 @@ void shrink(Call& call) {
       Op::where, {call.add(Op::less, {x, number(-bound)}), call.add(Op::add, {x, bias}), above}));
 }
 
-/// Before opset 13, all axes from the given one on are taken together.
-template <Op op>
-void softmax(Call& call) {
+/// What is normalised along an axis. Before opset 13, all axes from the given one on are taken
+/// together.
+struct Along {
+  Value* x;
+  int64_t axis;
+};
+
+Along read_along(const Call& call) {
   Value* x = call.input(0);
   const int64_t rank = std::max<int64_t>(x->type().rank(), 1);
-  if (call.opset() >= 13)
-    return call.result(ops::softmax(call, op, x, call.axis(call.integer("axis", -1), rank)));
-  const int64_t axis = call.axis(call.integer("axis", 1), rank);
-  const Shape shape = x->shape();
-  const auto split = shape.begin() + axis;
-  x = call.view(x, {product({shape.begin(), split}), product({split, shape.end()})});
-  call.result(call.view(ops::softmax(call, op, x, 1), shape));
+  if (call.opset() >= 13) return {x, call.axis(call.integer("axis", -1), rank)};
+  const auto split = x->shape().begin() + call.axis(call.integer("axis", 1), rank);
+  return {call.view(x, {product({x->shape().begin(), split}), product({split, x->shape().end()})}),
+          1};
+}
+
+template <Op op>
+void softmax(Call& call) {
+  const auto [x, axis] = read_along(call);
+  call.result(call.view(ops::softmax(call, op, x, axis), call.input(0)->shape()));
 }
 
 /// 1 at the first greatest element along the axis, 0 elsewhere.
 void hardmax(Call& call) {
-  Value* x = call.input(0);
-  const Shape shape = x->shape();
-  const int64_t rank = std::max<int64_t>(x->type().rank(), 1);
-  int64_t axis = call.axis(call.integer("axis", call.opset() >= 13 ? -1 : 1), rank);
-  if (call.opset() < 13) {
-    const auto split = shape.begin() + axis;
-    x = call.view(x, {product({shape.begin(), split}), product({split, shape.end()})});
-    axis = 1;
-  }
+  const auto [x, axis] = read_along(call);
   Value* first = call.add(Op::argmax, {x}, AxisAttrs{axis});
-  const Dim length = x->shape()[static_cast<size_t>(axis)];
-  if (!length.is_static()) call.fail("of a dynamic length is not supported");
-  Tensor places({DType::i64, {length}});
-  for (int64_t i = 0; i < places.count(); ++i) places.set_int(i, i);
   Shape along(x->shape().size(), Dim(1));
-  along[static_cast<size_t>(axis)] = length;
-  Value* hit = call.add(Op::equal, {call.view(call.constant(places), along), first});
-  call.result(call.view(call.convert(hit, x->dtype()), shape));
+  along[static_cast<size_t>(axis)] = ops::static_length(call, x, axis);
+  Value* places = ops::arange(call, {DType::i64, along}, 0, 1);
+  Value* hit = call.add(Op::equal, {places, first});
+  call.result(call.view(call.convert(hit, x->dtype()), call.input(0)->shape()));
 }
 
 constexpr OpRule kRules[] = {
@@ -156,7 +140,7 @@ constexpr OpRule kRules[] = {
     {"Mish", of_one<ops::mish>},
     {"Swish", swish},
     {"Softplus", [](Call& call) { call.result(ops::softplus(call, call.input(0))); }},
-    {"Softsign", softsign},
+    {"Softsign", of_one<ops::softsign>},
     {"ThresholdedRelu", thresholded_relu},
     {"Shrink", shrink},
     {"Softmax", softmax<Op::softmax>},

@@ -15,11 +15,9 @@ constexpr int64_t kMostRounds = 1 << 12;
 
 /// Whether a condition holds, if that follows from constants and sizes.
 std::optional<bool> decided(const Call& call, const Value* condition) {
-  const Numbers* numbers = call.numbers(condition);
-  if (numbers == nullptr || numbers->elements.size() != 1 ||
-      !numbers->elements[0].numerator.is_number())
-    return std::nullopt;
-  return numbers->elements[0].numerator.constant() != 0;
+  const auto number = call.number_of(condition);
+  if (!number || !number->is_number()) return std::nullopt;
+  return number->constant() != 0;
 }
 
 /// A condition that is computed when the model runs, as a bool[].

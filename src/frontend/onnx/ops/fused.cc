@@ -31,10 +31,7 @@ Value* activated(const Call& call, Value* x, const std::vector<double>& numbers)
   if (name == "Clip") return ops::clamp(call, x, number(0, -kInfinity), number(1, kInfinity));
   if (name == "LeakyRelu") return call.add(Op::leaky_relu, {x}, AlphaAttrs{number(0, 0.01)});
   if (name == "Elu") return ops::elu(call, x, number(0, 1));
-  if (name == "HardSigmoid") {
-    Value* y = ops::times(call, x, number(0, 0.2));
-    return call.clamp(call.add(Op::add, {y, call.scalar(x->dtype(), number(1, 0.5))}), 0, 1);
-  }
+  if (name == "HardSigmoid") return ops::hardsigmoid(call, x, number(0, 0.2), number(1, 0.5));
   call.fail("the activation `{}` is not supported", name);
 }
 
@@ -79,11 +76,8 @@ void bias_gelu(Call& call) {
   call.result(call.add(Op::gelu, {biased(call, call.input(0), 1)}, GeluAttrs{tanh}));
 }
 
-/// x * sigmoid(alpha * x).
 void quick_gelu(Call& call) {
-  Value* x = call.input(0);
-  Value* gate = call.add(Op::sigmoid, {ops::times(call, x, call.number("alpha", 1.702))});
-  call.result(call.add(Op::mul, {x, gate}));
+  call.result(ops::swish(call, call.input(0), call.number("alpha", 1.702)));
 }
 
 /// The first half of the last axis times the GELU of the second, after a bias.

@@ -184,16 +184,14 @@ void one_hot(Call& call) {
   const int64_t rank = classes->type().rank() + 1;
   const int64_t axis = call.axis(call.integer("axis", -1), rank);
   auto value = [&](int64_t i) { return call.view(call.slice(values, 0, i, 1), {}); };
-  Tensor numbers({DType::i64, {depth}});
-  for (int64_t i = 0; i < depth; ++i) numbers.set_int(i, i);
   Shape along(static_cast<size_t>(rank), Dim(1));
   along[static_cast<size_t>(axis)] = depth;
   Value* wanted = call.convert(classes, DType::i64);
   Value* zero = call.scalar(DType::i64, 0);
   Value* wrapped = call.add(Op::add, {wanted, call.scalar(DType::i64, static_cast<double>(depth))});
   wanted = call.add(Op::where, {call.add(Op::less, {wanted, zero}), wrapped, wanted});
-  Value* hit = call.add(
-      Op::equal, {ops::with_axis(call, wanted, axis), call.view(call.constant(numbers), along)});
+  Value* hit = call.add(Op::equal, {ops::with_axis(call, wanted, axis),
+                                    ops::arange(call, {DType::i64, along}, 0, 1)});
   call.result(call.add(Op::where, {hit, value(1), value(0)}));
 }
 

@@ -19,19 +19,11 @@ struct Fate {
   std::optional<ops::Loop::Line> line;  // it counts
 };
 
-/// The one number that a value holds, if it follows from constants and sizes.
-std::optional<Sum> number(const Call& call, const Value* value) {
-  const Numbers* numbers = call.numbers(value);
-  if (numbers == nullptr || numbers->elements.size() != 1 || numbers->elements[0].divisor != 1)
-    return std::nullopt;
-  return numbers->elements[0].numerator;
-}
-
 /// Appends, for each comparison in a condition, how many rounds follow the first until it fails.
 /// Gives false where that is not known.
 bool find_limits(const Call& call, const ops::Loop& loop, const Value* condition,
                  std::vector<Sum>& limits) {
-  if (const auto holds = number(call, condition)) {
+  if (const auto holds = call.number_of(condition)) {
     if (*holds == Sum()) limits.push_back(Sum());
     return true;
   }
@@ -39,7 +31,7 @@ bool find_limits(const Call& call, const ops::Loop& loop, const Value* condition
   if (node == nullptr) return false;
   const auto below = [&](int a, int b, int64_t more) {
     const auto counts = loop.line(node->operand(a));
-    const auto end = number(call, node->operand(b));
+    const auto end = call.number_of(node->operand(b));
     if (!counts || counts->step != 1 || !end) return false;
     limits.push_back(*end + Sum::number(more - counts->first));
     return true;
@@ -72,7 +64,7 @@ std::optional<Dim> rounds(const Call& call, const ops::Loop& loop, const Value* 
   if (!find_limits(call, loop, condition, limits)) return std::nullopt;
   for (Sum& limit : limits) limit = symbols.maximum({limit, Sum()}) + Sum::number(1);
   if (call.has(0)) {
-    const auto most = number(call, call.input(0));
+    const auto most = call.number_of(call.input(0));
     if (!most) return std::nullopt;
     if (!most->is_number() || most->constant() < kNoLimit) limits.push_back(*most);
   }
@@ -242,8 +234,8 @@ std::optional<Scanned> build_scan(const Call& call, const std::vector<Value*>& s
 
 bool loop_in_program(Call& call) {
   const size_t carried = call.input_count() > 2 ? call.input_count() - 2 : 0;
-  const auto most = call.has(0) ? number(call, call.input(0)) : std::nullopt;
-  const auto begins = call.has(1) ? number(call, call.input(1)) : Sum::number(1);
+  const auto most = call.has(0) ? call.number_of(call.input(0)) : std::nullopt;
+  const auto begins = call.has(1) ? call.number_of(call.input(1)) : Sum::number(1);
   if (begins != Sum::number(1)) return false;
   if (most && most->is_number() && most->constant() < ops::kManySteps) return false;
   const bool is_static = !most || most->is_number();

@@ -1,13 +1,21 @@
 // Pools.
-#include "frontend/ops/pool.h"
+#include "frontend/onnx/ops/pool.h"
 
 #include "frontend/onnx/ops/rules.h"
 #include "frontend/onnx/ops/window.h"
 #include "frontend/ops/arithmetic.h"
+#include "frontend/ops/pool.h"
 #include "frontend/ops/quantise.h"
 #include "frontend/ops/reduction.h"
 
 namespace layline::onnx {
+
+Value* average_pool(const Call& call, Value* x) {
+  ops::Divisor divisor;
+  divisor.count_padding = call.flag("count_include_pad", false);
+  return ops::avg_pool(call, x, read_pool_window(call, x), divisor);
+}
+
 namespace {
 
 /// What integers stand for where the model makes them, or themselves.
@@ -34,13 +42,6 @@ void max_pool(Call& call) {
   call.result(maxima);
   if (call.wants(1))
     call.result(ops::max_pool_places(call, x, maxima, window, call.flag("storage_order", false)));
-}
-
-void average_pool(Call& call) {
-  Value* x = call.input(0);
-  ops::Divisor divisor;
-  divisor.count_padding = call.flag("count_include_pad", false);
-  call.result(ops::avg_pool(call, x, read_pool_window(call, x), divisor));
 }
 
 /// (sum of |x|^p)^(1/p) over a window; padding counts as 0.
@@ -74,7 +75,7 @@ void global_lp_pool(Call& call) {
 
 constexpr OpRule kRules[] = {
     {"MaxPool", max_pool},
-    {"AveragePool", average_pool},
+    {"AveragePool", [](Call& call) { call.result(average_pool(call, call.input(0))); }},
     {"LpPool", lp_pool},
     {"GlobalMaxPool", global_pool<Op::reduce_max>},
     {"GlobalAveragePool", global_pool<Op::reduce_mean>},

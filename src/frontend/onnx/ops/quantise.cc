@@ -8,9 +8,8 @@
 #include <numeric>
 
 #include "frontend/onnx/ops/conv.h"
+#include "frontend/onnx/ops/pool.h"
 #include "frontend/onnx/ops/rules.h"
-#include "frontend/onnx/ops/window.h"
-#include "frontend/ops/pool.h"
 #include "frontend/ops/products.h"
 #include "frontend/ops/reduction.h"
 #include "frontend/ops/shapes.h"
@@ -364,12 +363,6 @@ template <Function pool>
 Value* pooled(const Call& call, Value* x) {
   if (!call.flag("channels_last", false)) return pool(call, x);
   return call.to_channels_last(pool(call, call.from_channels_last(x)));
-}
-
-Value* average_pool(const Call& call, Value* x) {
-  ops::Divisor divisor;
-  divisor.count_padding = call.flag("count_include_pad", false);
-  return ops::avg_pool(call, x, read_pool_window(call, x), divisor);
 }
 
 Value* global_average_pool(const Call& call, Value* x) {

@@ -54,10 +54,7 @@ constexpr NamedFunction kFunctions[] = {
     {"relu", 0, 0, 0,
      [](const Builder& build, Value* x, double, double) { return ops::relu(build, x); }},
     {"softsign", 0, 0, 0,
-     [](const Builder& build, Value* x, double, double) {
-       Value* one = build.scalar(x->dtype(), 1);
-       return build.add(Op::div, {x, build.add(Op::add, {build.add(Op::abs, {x}), one})});
-     }},
+     [](const Builder& build, Value* x, double, double) { return ops::softsign(build, x); }},
     {"softplus", 0, 0, 0,
      [](const Builder& build, Value* x, double, double) { return ops::softplus(build, x); }},
     {"elu", 1, 1, 0,
@@ -77,10 +74,7 @@ constexpr NamedFunction kFunctions[] = {
      [](const Builder& build, Value* x, double alpha, double beta) {
        return ops::times(build, build.add(Op::tanh, {ops::times(build, x, beta)}), alpha);
      }},
-    {"hardsigmoid", 2, 0.2, 0.5,
-     [](const Builder& build, Value* x, double alpha, double beta) {
-       return build.clamp(affine(build, x, alpha, beta), 0, 1);
-     }},
+    {"hardsigmoid", 2, 0.2, 0.5, ops::hardsigmoid},
 };
 
 /// The functions that the model names, for all directions. The numbers are two lists, in which each

@@ -94,19 +94,15 @@ void expand(Call& call) {
 /// The numbers from `start` up to, but without, `limit`.
 void range(Call& call) {
   const DType dtype = call.input(0)->dtype();
-  const Numbers* start = call.numbers(call.input(0));
-  const Numbers* limit = call.numbers(call.input(1));
-  const Numbers* step = call.numbers(call.input(2));
-  auto is_one_integer = [](const Numbers* numbers) {
-    return numbers && numbers->elements.size() == 1 && numbers->elements[0].divisor == 1;
-  };
+  const auto start = call.number_of(call.input(0));
+  const auto limit = call.number_of(call.input(1));
+  const auto step = call.number_of(call.input(2));
   SymbolTable& symbols = call.graph().symbol_table();
-  if (is_one_integer(start) && is_one_integer(limit) && is_one_integer(step) &&
-      start->elements[0].numerator.is_number() && step->elements[0].numerator.is_number()) {
-    const int64_t first = start->elements[0].numerator.constant();
-    const int64_t each = step->elements[0].numerator.constant();
+  if (start && limit && step && start->is_number() && step->is_number()) {
+    const int64_t first = start->constant();
+    const int64_t each = step->constant();
     if (each == 0) call.fail("the step is 0");
-    Sum length = limit->elements[0].numerator - Sum::number(first);
+    Sum length = *limit - Sum::number(first);
     if (each < 0) length = Sum() - length;
     const int64_t width = std::abs(each);
     length = symbols.maximum({symbols.quotient(length + Sum::number(width - 1), width), Sum()});
