@@ -10,7 +10,7 @@ MINUTES ?= 60
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := build
-.PHONY: clang build demo test test-tosa test-python test-report web wheel tosa-venv test-arm test-versions test-onnx onnx-venv bench-onnx fuzz fuzz-graphs asan smoke same-programs coverage mutants certificates debug bench bench-llm docs micro-bench zoo zoo-check format lint clean setup help
+.PHONY: clang build demo test test-tosa test-python test-report web wheel tosa-venv test-arm test-versions test-onnx onnx-venv onnx-exports bench-onnx fuzz fuzz-graphs asan smoke same-programs coverage mutants certificates debug bench bench-llm docs micro-bench zoo zoo-check format lint clean setup help
 
 build: setup build/build.ninja ## compile layline: build/layline
 	cmake --build build -j $(JOBS)
@@ -51,6 +51,9 @@ test-onnx: build ## ONNX's own conformance tests on the ExecuTorch runtime; trai
 	scripts/onnx-models
 	@scripts/setup libopencv-imgproc-dev libstb-dev
 	scripts/onnx-jobs
+
+onnx-exports: build ## what torch.onnx exports of 21 networks, by both exporters, beside torch
+	scripts/onnx-exports
 
 bench-onnx: build ## trained ONNX models of packages beside ONNX Runtime, into docs/benchmarks.md
 	scripts/onnx-models --bench --write

@@ -318,6 +318,15 @@ TEST(OnnxImport, OpsetsThatAreUnknownAreRefused) {
                           version, kNewestOpset));
 }
 
+TEST(OnnxImport, AModelSaysWhichOpsetItIsOf) {
+  std::string model;
+  protozero::pbf_writer writer(model);
+  writer.add_int64(1, 8);
+  writer.add_message(7, written(unary("Relu")));
+  EXPECT_EQ(refusal(model),
+            "model.onnx: its nodes are of ONNX's own ops, but it does not say of which opset");
+}
+
 TEST(OnnxImport, WhatIsUsedMustBeDefinedBefore) {
   const WrittenGraph cyclic = {
       {{"Add", {"x", "b"}, {"a"}, {}, "", "first"}, {"Relu", {"a"}, {"b"}}},

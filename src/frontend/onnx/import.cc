@@ -344,7 +344,8 @@ class Importer {
         const auto found = std::ranges::find(*at->opsets, domain, &Opset::domain);
         if (found != at->opsets->end()) return found->version;
       }
-    return domain.empty() ? kNewestOpset : 1;
+    if (domain.empty()) fail("its nodes are of ONNX's own ops, but it does not say of which opset");
+    return 1;  // other domains have had one version only
   }
 
   /// A node's attributes, in the body of a function with what the function was called with.
