@@ -184,6 +184,9 @@ TEST(XnnKernels, WindowsThatXnnpackHas) {
       {"the scale factor differs", pool("resize", "size = [3,18], step = [3,0.4]")},
       {"the scale factor differs", pool("resize", "size = [3,18], step = [2.9,0.5]")},
       {"", pool("resize", "size = [3,17], step = [4,0.5], align_corners = true")},
+      {"the scale factor differs",
+       pool("resize", "size = [3,17], step = [3,0.5], align_corners = true")},
+      {"", pool("resize", "size = [1,17], step = [0,0.5], align_corners = true")},
       {"to fixed sizes",
        "symbol s1 \"n\" in [2,9] input \"x\" %x : f32[1,s1,9,3] "
        "%y = resize(%x) { size = [4,9], step = [-1,1] }"},
@@ -411,8 +414,9 @@ TEST(XnnKernels, WhatIsToldOfTheOthers) {
   EXPECT_EQ(elements(padded->post_paddings()), (std::vector<uint32_t>{0, 3, 4, 0}));
   EXPECT_EQ(padded->padding_value(), -2.0f);
   for (const bool corners : {false, true}) {
-    const PayloadReader resize = first(
-        fmt::format("resize(%x) {{ size = [8,2], step = [0.5,2], align_corners = {} }}", corners));
+    const PayloadReader resize =
+        first(fmt::format("resize(%x) {{ size = [8,2], step = [{}], align_corners = {} }}",
+                          corners ? "0.42857142857142855,3" : "0.5,2", corners));
     const auto* resized = resize.node().xnode_union_as_XNNStaticResizeBilinear2D();
     EXPECT_EQ(resized->new_height(), 8u);
     EXPECT_EQ(resized->new_width(), 2u);

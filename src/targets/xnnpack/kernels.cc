@@ -424,6 +424,10 @@ std::string refuse_softmax(const Node& node) {
              : "XNNPACK's softmax is over the last axis";
 }
 
+// A step is the quotient of two sizes in double precision, so its product with one of them is the
+// other but for the last digit.
+constexpr double kStepTolerance = 1e-12;
+
 /// XNNPACK derives the step from the sizes, so a step given otherwise cannot be expressed.
 std::string refuse_resize(const Node& node) {
   const auto& attrs = node.attrs<ResizeAttrs>();
@@ -431,8 +435,10 @@ std::string refuse_resize(const Node& node) {
   for (size_t i = 0; i < attrs.size.size(); ++i) {
     const Dim from = node.operand(0)->shape()[i + 1];
     if (!from.is_static() || !attrs.size[i].is_static()) return "XNNPACK resizes to fixed sizes";
-    const auto in = static_cast<double>(from.value());
-    if (!attrs.align_corners && attrs.step[i] * static_cast<double>(attrs.size[i].value()) != in)
+    const int64_t ends = attrs.align_corners ? 1 : 0;  // counted from centre to centre
+    const auto in = static_cast<double>(from.value() - ends),
+               out = static_cast<double>(attrs.size[i].value() - ends);
+    if (out > 0 && std::abs(attrs.step[i] * out - in) > kStepTolerance * in)
       return "the scale factor differs from the ratio of the sizes, which XNNPACK uses";
   }
   return {};
