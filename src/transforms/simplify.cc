@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/checked.h"
+#include "ir/evaluate.h"
 #include "transforms/passes.h"
 #include "transforms/rewrite.h"
 
@@ -82,6 +83,24 @@ Value* simplify_slice(const Builder& build, const Node& node) {
     both.step[i] = *step;
   }
   return build.add(Op::slice, {x->def()->operand(0)}, std::move(both));
+}
+
+/// Elements at known places that are evenly spaced are a slice, which needs no kernel of its own.
+/// Exported models take queries, keys and values apart so.
+Value* simplify_gather(const Builder& build, const Node& node) {
+  const auto axis = static_cast<size_t>(node.attrs<AxisAttrs>().axis);
+  const Dim length = node.operand(0)->shape()[axis];
+  const Constant* indices = constant_of(node.operand(1));
+  if (indices == nullptr || !length.is_static()) return nullptr;
+  const Tensor places = tensor_of(*indices);
+  const int64_t count = places.count();
+  if (count == 0) return nullptr;
+  const int64_t start = places.get_int(0), step = count > 1 ? places.get_int(1) - start : 1;
+  if (step < 1 || start < 0 || start + (count - 1) * step >= length.value()) return nullptr;
+  for (int64_t i = 2; i < count; ++i)
+    if (places.get_int(i) != start + i * step) return nullptr;
+  return build.view(build.slice(node.operand(0), static_cast<int64_t>(axis), start, count, step),
+                    node.result()->shape());
 }
 
 Value* simplify_pad(const Builder&, const Node& node) {
@@ -222,6 +241,8 @@ Rule* rule_of(Op op) {
       return simplify_expand;
     case Op::slice:
       return simplify_slice;
+    case Op::gather:
+      return simplify_gather;
     case Op::pad:
       return simplify_pad;
     case Op::flip:

@@ -49,30 +49,12 @@ Value* only_element(const Call& call, Value* x, const Shape& indices, int64_t ax
   return call.expand(one, with_axes(x->shape(), axis, indices));
 }
 
-/// The elements at known places, if these are evenly spaced: a slice, which needs no kernel of its
-/// own. Null if they are not. Exported models take queries, keys and values apart so.
-Value* gather_slice(const Call& call, Value* x, const Tensor& places, int64_t axis) {
-  if (places.rank() == 0) return ops::select(call, x, axis, places.get_int(0));
-  const Dim length = x->shape()[static_cast<size_t>(axis)];
-  if (places.count() == 0 || !length.is_static()) return nullptr;
-  auto place = [&](int64_t i) {
-    const int64_t given = places.get_int(i);
-    return given < 0 ? given + length.value() : given;
-  };
-  const int64_t count = places.count();
-  const int64_t start = place(0), step = count > 1 ? place(1) - start : 1;
-  if (step < 1 || start < 0 || start + (count - 1) * step >= length.value()) return nullptr;
-  for (int64_t i = 2; i < count; ++i)
-    if (place(i) != start + i * step) return nullptr;
-  const Shape indices(places.dims().begin(), places.dims().end());
-  return call.view(call.slice(x, axis, start, count, step), with_axes(x->shape(), axis, indices));
-}
-
 void gather(Call& call) {
   Value* x = call.input(0);
   const int64_t axis = call.axis(call.integer("axis", 0), x->type().rank());
-  if (const Tensor* known = call.constant_value(call.input(1)))
-    if (Value* slice = gather_slice(call, x, *known, axis)) return call.result(slice);
+  const Tensor* known = call.constant_value(call.input(1));
+  if (known != nullptr && known->rank() == 0)
+    return call.result(ops::select(call, x, axis, known->get_int(0)));
   if (x->shape()[static_cast<size_t>(axis)].is_one())
     return call.result(only_element(call, x, call.input(1)->shape(), axis));
   call.result(ops::gather(call, x, places(call, call.input(1), x, axis), axis));
