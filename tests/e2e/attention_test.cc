@@ -71,6 +71,12 @@ TEST_P(BothExports, DeitIsOneDelegate) {
   EXPECT_TRUE(report.kernels.empty());
 }
 
+TEST(Attention, AMaskOfRealsIsReadInTheDelegate) {
+  const Report report = compiled("attention_mask_of_reals").report;
+  EXPECT_EQ(report.delegates, 1);
+  EXPECT_EQ(portable_ops(report), 0);
+}
+
 /// Two of the three layers have no mask of their own. Each reads the keys and the values of its two
 /// heads, and both read one mask.
 TEST(AttentionOnACache, ReadsWhatIsFilledOfIt) {

@@ -145,6 +145,26 @@ class KeptScales(nn.Module):
         )
 
 
+def mask_of_reals():
+    """A query that sees nothing, one whose scores are all hidden by the least number, and others."""
+    mask = torch.randn(2, 1, 5, 5)
+    mask[0, 0, 1] = -torch.inf
+    mask[0, 0, 2] = torch.finfo(torch.float32).min
+    mask[1, 0, 3, 1:4] = -torch.inf
+    return mask
+
+
+@case("attention_mask_of_reals", lambda: (torch.randn(2, 5, 8), mask_of_reals()))
+class MaskOfReals(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.heads = Heads()
+
+    def forward(self, x, mask):
+        q, k, v = self.heads(x)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
 @case(
     "attention_masks",
     lambda: (

@@ -56,10 +56,18 @@ Dim product_of(const Shape& shape, size_t first, size_t last) {
 
 // --- elementwise ---------------------------------------------------------------------------------
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+bool is_number(const Value* value, double number) {
+  const Constant* constant = constant_of(value);
+  return constant && element_count(value->shape()).is_one() &&
+         tensor_of(*constant).get(0) == number;
+}
+
 /// Infinity where the condition holds, minus infinity elsewhere: the bound of a choice.
 Value* choice_bound(const Builder& build, Value* condition, DType dtype) {
-  Value* high = build.scalar(dtype, std::numeric_limits<double>::infinity());
-  Value* low = build.scalar(dtype, -std::numeric_limits<double>::infinity());
+  Value* high = build.scalar(dtype, kInfinity);
+  Value* low = build.scalar(dtype, -kInfinity);
   return build.add(Op::where, {condition, high, low});
 }
 
@@ -80,18 +88,12 @@ Value* where(const Builder& build, const Node& node) {
   if (!constant_of(condition) && !is_small) return nullptr;
   auto is_unsafe = [](const Value* value) { return !constant_of(value) && may_be_nan(value); };
   if (is_unsafe(yes) || is_unsafe(no)) return nullptr;
-  auto is_filled = [](const Value* value, double with) {
-    const Constant* constant = constant_of(value);
-    return constant && element_count(value->shape()).is_one() &&
-           tensor_of(*constant).get(0) == with;
-  };
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Value* bound = choice_bound(build, condition, yes->dtype());
   Value* opposite = build.add(Op::neg, {bound});
-  if (is_filled(no, -kInfinity)) return build.add(Op::minimum, {yes, bound});
-  if (is_filled(no, kInfinity)) return build.add(Op::maximum, {yes, opposite});
-  if (is_filled(yes, -kInfinity)) return build.add(Op::minimum, {no, opposite});
-  if (is_filled(yes, kInfinity)) return build.add(Op::maximum, {no, bound});
+  if (is_number(no, -kInfinity)) return build.add(Op::minimum, {yes, bound});
+  if (is_number(no, kInfinity)) return build.add(Op::maximum, {yes, opposite});
+  if (is_number(yes, -kInfinity)) return build.add(Op::minimum, {no, opposite});
+  if (is_number(yes, kInfinity)) return build.add(Op::maximum, {no, bound});
   return build.add(Op::maximum,
                    {build.add(Op::minimum, {yes, bound}), build.add(Op::minimum, {no, opposite})});
 }
@@ -261,6 +263,28 @@ Value* reduce_min(const Builder& build, const Node& node) {
   });
 }
 
+/// 1 where a row of a mask has an element above minus infinity, and 0 elsewhere: attention with a
+/// mask that is given at run time asks which queries see a key at all. XNNPACK has no truth values.
+/// Half of the least number is far from it, and half of minus infinity is clamped to it, so the
+/// greatest of a row tells them apart.
+Value* convert_any_above_infinity(const Builder& build, const Node& node) {
+  const DType dtype = node.result()->dtype();
+  const Node* any = node.operand(0)->def();
+  if (!computes(dtype) || any == nullptr || !any->is(Op::reduce_any)) return nullptr;
+  const Node* above = any->operand(0)->def();
+  if (above == nullptr || !above->is(Op::greater) || above->operand(0)->dtype() != dtype)
+    return nullptr;
+  if (!is_number(above->operand(1), -kInfinity)) return nullptr;
+  Value* x = above->operand(0);
+  const auto& axes = any->attrs<AxesAttrs>();
+  for (int64_t axis : axes.axes)
+    if (!x->shape()[static_cast<size_t>(axis)].is_static()) return nullptr;
+  const double greatest = dtype == DType::f16 ? 65504.0 : std::numeric_limits<float>::max();
+  Value* halves = build.add(Op::mul, {x, scalar(build, x, 0.5)});
+  Value* most = build.add(Op::reduce_max, {build.clamp(halves, -greatest, kInfinity)}, axes);
+  return build.clamp(build.add(Op::add, {most, scalar(build, x, greatest)}), 0, 1);
+}
+
 Value* softmax(const Builder& build, const Node& node) {
   const int64_t axis = node.attrs<AxisAttrs>().axis, last = node.result()->type().rank() - 1;
   if (axis == last || !computes(node.result()->dtype())) return nullptr;
@@ -326,6 +350,7 @@ constexpr Rule kRules[] = {
     {Op::reduce_sum, reduce_sum},
     {Op::reduce_max, reduce_max},
     {Op::reduce_min, reduce_min},
+    {Op::convert, convert_any_above_infinity},
     {Op::normalize, rewrites::normalize},
     {Op::softmax, softmax},
     {Op::log_softmax, if_computed<rewrites::log_softmax>},
