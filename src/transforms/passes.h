@@ -16,6 +16,7 @@ bool fold_repeats(Graph& graph, PassContext& context);
 bool fold_scale(Graph& graph, PassContext& context);
 bool fuse_clamp(Graph& graph, PassContext& context);
 bool fuse_pad(Graph& graph, PassContext& context);
+bool gather_one_hot(Graph& graph, PassContext& context);
 bool gather_quantised(Graph& graph, PassContext& context);
 bool legalise(Graph& graph, PassContext& context);
 bool merge_duplicates(Graph& graph, PassContext& context);

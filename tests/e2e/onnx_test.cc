@@ -26,6 +26,7 @@ const OnnxFixture kFixtures[] = {
     {"branches", {{"n", "3"}}, {{"rate", "16000"}}},
     {"quantised", {}, {}, 0.02},
     {"loops", {{"length", "1..20"}}},
+    {"one_hot", {{"length", "1..32"}}},
 };
 
 std::string path_of(const OnnxFixture& fixture) {

@@ -157,6 +157,19 @@ def quantised():
         return onnx.load(after), [[samples[0]]]
 
 
+def one_hot():
+    """Products with one-hot rows, as jax and tf2onnx write embeddings: a comparison, and OneHot along a middle axis.
+    Some numbers are none of the places, and OneHot counts negative ones from the end."""
+    net, places = Net(), np.arange(6)
+    rows = net.add("Cast", net.add("Equal", net.add("Unsqueeze", "tokens", net.ints(-1)), net.constant(places)),
+                   to=T.FLOAT)
+    x = net.add("Add", net.add("MatMul", rows, net.weight(6, 4)), net.weight(4))
+    hot = net.add("OneHot", "tokens", net.ints(6), net.constant(np.array([-1, 2], np.float32)), axis=1)
+    y = net.add("MatMul", net.add("Transpose", hot, perm=[0, 2, 1]), net.weight(6, 4))
+    tokens = [np.array([[0, 5, 6, -1, 3], [-6, -7, 2**40, 1, -(2**40)]]), rng.integers(-8, 8, (2, 30))]
+    return net.model({"tokens": (T.INT64, [2, "length"])}, [x, y]), [[t] for t in tokens]
+
+
 def body(nodes, inputs, outputs):
     """The graph of a loop: inputs and outputs are {name: (type, shape)}, nodes "output = Op input..."."""
     made = []
@@ -195,7 +208,7 @@ def loops():
             [[floats(n, 2, 8), floats(2, 8)] for n in (7, 1, 20)])
 
 
-MODELS = {f.__name__: f for f in (convs, encoder, recurrent, branches, quantised, loops)}
+MODELS = {f.__name__: f for f in (convs, encoder, recurrent, branches, quantised, one_hot, loops)}
 
 
 def main():
