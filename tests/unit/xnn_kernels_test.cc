@@ -429,5 +429,40 @@ TEST(XnnKernels, WhatIsToldOfTheOthers) {
             64u);
 }
 
+TEST(XnnKernels, LongAveragesAreTakenInTwoSteps) {
+  const auto kinds_of = [](std::string_view type, std::string_view symbols = "") {
+    return kinds(emitted(fmt::format(
+        "{} input \"x\" %x : {}  %y = reduce_mean(%x) {{ axes = [1,2] }}", symbols, type)));
+  };
+  constexpr Kind kAverage = Kind::XNNGlobalAvgPooling2d, kView = Kind::XNNStaticReshape,
+                 kTranspose = Kind::XNNStaticTranspose;
+  const std::vector at_once = {kAverage}, by_views = {kView, kAverage, kView, kAverage};
+  const std::vector by_transposes = {kTranspose, kAverage, kTranspose, kAverage};
+  EXPECT_EQ(kinds_of("f32[2,64,64,3]"), at_once);
+  EXPECT_EQ(kinds_of("f32[2,64,65,3]"), by_views);
+  EXPECT_EQ(kinds_of("f16[2,64,65,3]"), by_views);
+  // Integers are added exactly.
+  EXPECT_EQ(kinds(emitted("input \"x\" %x : f32[1,64,65,3] "
+                          "%q = quantize(%x) { quantisation = i8 in [-128,127] scale f32[] (0.5) } "
+                          "%y = reduce_mean(%q) { axes = [1,2], quantisation = i8 in [-128,127] "
+                          "scale f32[] (0.5) }")),
+            (std::vector{Kind::XNNConvert, kAverage}));
+  // A line is cut, if it can be.
+  EXPECT_EQ(kinds_of("f32[2,4098,1,3]"), by_views);
+  EXPECT_EQ(kinds_of("f32[2,1,4098,3]"), by_views);
+  EXPECT_EQ(kinds_of("f32[2,4099,1,3]"), at_once);
+  // The upper bounds of dynamic sizes count.
+  const std::string_view few = "symbol s1 \"a\" in [1,8] symbol s2 \"b\" in [1,8]";
+  const std::string_view many = "symbol s1 \"a\" in [1,9] symbol s2 \"b\" in [1,8]";
+  EXPECT_EQ(kinds_of("f32[1,8*s1,8*s2,3]", few), at_once);
+  EXPECT_EQ(kinds_of("f32[1,8*s1,8*s2,3]", many), by_transposes);
+  EXPECT_EQ(kinds_of("f32[1,8*s1,64,3]", many), by_views);
+  EXPECT_EQ(kinds_of("f32[2,8*s1,64,3]", many), by_views);
+  EXPECT_EQ(kinds_of("f32[s1,64,65,3]", many), by_views);
+  EXPECT_EQ(kinds_of("f32[2,8*s1,8*s2,3]", many), at_once);
+  EXPECT_EQ(kinds_of("f32[1,512*s1,1,3]", many), by_views);
+  EXPECT_EQ(kinds_of("f32[1,512*s1,1,s2]", many), at_once);
+}
+
 }  // namespace
 }  // namespace layline::xnnpack

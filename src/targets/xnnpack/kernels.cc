@@ -378,26 +378,7 @@ void avg_pool(DelegateBuilder& delegate, const Node& node) {
                        range(attrs.bounds, node)});
 }
 
-}  // namespace
-
-std::optional<std::array<int64_t, 2>> mean_in_steps(const Shape& shape) {
-  constexpr int64_t kFew = 4096;
-  if (!shape[1].is_static() || !shape[2].is_static()) return std::nullopt;
-  const int64_t rows = shape[1].value(), columns = shape[2].value();
-  if (rows * columns <= kFew) return std::nullopt;
-  if (rows > 1 && columns > 1) return std::array{rows, columns};
-  const int64_t length = rows * columns;
-  for (auto width = static_cast<int64_t>(std::sqrt(length)); width > 1; --width)
-    if (length % width == 0) return std::array{length / width, width};
-  return std::nullopt;
-}
-
-namespace {
-
 /// Only means over both spatial axes run, or over one if the other has size 1.
-///
-/// XNNPACK adds up the elements of a channel one after the other. With 67,712 of them, a detector
-/// of text lost three digits of its average.
 std::string refuse_mean(const Node& node) {
   const Shape& shape = node.operand(0)->shape();
   const Ints& axes = node.attrs<AxesAttrs>().axes;
@@ -406,16 +387,55 @@ std::string refuse_mean(const Node& node) {
   auto covered = [&](int64_t axis) {
     return shape[static_cast<size_t>(axis)].is_one() || std::ranges::find(axes, axis) != axes.end();
   };
-  if (shape.size() != 4 || !spatial || !covered(1) || !covered(2))
-    return "XNNPACK averages over the spatial axes of [N,H,W,C] only";
-  if (is_float(node.result()->dtype()) && mean_in_steps(shape))
-    return "XNNPACK loses digits of averages over so many elements";
-  return "";
+  return shape.size() == 4 && spatial && covered(1) && covered(2)
+             ? ""
+             : "XNNPACK averages over the spatial axes of [N,H,W,C] only";
 }
 
+/// The rows and columns of an average that is taken in two steps: those of an image, or those that
+/// a line of so many elements at most can be cut into, as many as columns at best. A line that
+/// cannot be cut has one column.
+std::array<Dim, 2> rows_and_columns(const Dim& height, const Dim& width, int64_t most) {
+  if (!height.is_one() && !width.is_one()) return {height, width};
+  const Dim length = height * width;
+  auto columns = static_cast<int64_t>(std::sqrt(most));
+  while (length.coefficient() % columns != 0) --columns;
+  return {*divide(length, columns), columns};
+}
+
+/// XNNPACK adds up the elements of a channel one after the other. With 67,712 of them, a detector
+/// of text lost three digits of its average. So many are averaged row by row, and then the rows.
 void mean(DelegateBuilder& delegate, const Node& node) {
-  delegate.add(GlobalAvgPool{delegate.in(node.operand(0)), delegate.out(node.result()), true,
-                             range({}, node)});
+  constexpr int64_t kFew = 4096;
+  const TensorType& type = node.operand(0)->type();
+  const Dim batch = type.shape[0], channels = type.shape[3];
+  const auto typed = [&](const Shape& shape) { return TensorType{type.dtype, shape}; };
+  const auto average = [&](ValueId from, ValueId to) {
+    delegate.add(GlobalAvgPool{from, to, true, range({}, node)});
+  };
+  ValueId x = delegate.in(node.operand(0));
+  const int64_t most = delegate.dims({type.shape[1] * type.shape[2]})[0];
+  const auto [rows, columns] = rows_and_columns(type.shape[1], type.shape[2], most);
+  if (is_float(type.dtype) && !columns.is_one() && most > kFew) {
+    const Shape apart = {batch * rows, 1, columns, channels};
+    const Shape averages = {batch * rows, 1, 1, channels}, column = {batch, rows, 1, channels};
+    const bool views = is_reshapable(apart) && is_reshapable(column);
+    // Rows of one image may also change places with its batch, whatever else is dynamic.
+    if (views || (batch.is_one() && rows == type.shape[1])) {
+      const auto view = [&](ValueId from, const Shape& shape) {
+        const ValueId to = delegate.temporary(typed(shape));
+        if (views)
+          reshape(delegate, from, to, shape);
+        else
+          transpose(delegate, from, to, {1, 0, 2, 3});
+        return to;
+      };
+      const ValueId averaged = delegate.temporary(typed(averages));
+      average(view(x, apart), averaged);
+      x = view(averaged, column);
+    }
+  }
+  average(x, delegate.out(node.result()));
 }
 
 std::string refuse_softmax(const Node& node) {

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "ir/graph.h"
@@ -31,9 +30,5 @@ const Kernel* find_kernel(Op op);
 
 /// Why XNNPACK cannot run the node; empty if it can.
 std::string refusal(const Node& node);
-
-/// A mean over the spatial axes of [N,H,W,C] that loses digits if it is taken at once: the numbers
-/// of rows and columns to average, one after the other. Nothing for short or dynamic ones.
-std::optional<std::array<int64_t, 2>> mean_in_steps(const Shape& shape);
 
 }  // namespace layline::xnnpack

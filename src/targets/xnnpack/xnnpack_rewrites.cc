@@ -218,19 +218,9 @@ Value* mean_of_run(const Builder& build, Value* x, const Run& run) {
 }
 
 Value* reduce_mean(const Builder& build, const Node& node) {
-  Value* x = node.operand(0);
-  const Shape& shape = x->shape();
-  if (shape.size() == 4 && node.attrs<AxesAttrs>().axes == Ints{1, 2})
-    if (const auto sizes = mean_in_steps(shape)) {
-      const auto [rows, columns] = *sizes;
-      const AxesAttrs axes{{1, 2}};
-      x = build.view(x, {shape[0] * rows, 1, columns, shape[3]});
-      x = build.view(build.add(Op::reduce_mean, {x}, axes), {shape[0], rows, 1, shape[3]});
-      return build.add(Op::reduce_mean, {x}, axes);
-    }
   return reduce(
       build, node, [](const Run&) { return true; },
-      [&](Value* part, const Run& run) { return mean_of_run(build, part, run); });
+      [&](Value* x, const Run& run) { return mean_of_run(build, x, run); });
 }
 
 Value* reduce_sum(const Builder& build, const Node& node) {
