@@ -27,6 +27,7 @@ const OnnxFixture kFixtures[] = {
     {"quantised", {}, {}, 0.02},
     {"loops", {{"length", "1..20"}}},
     {"one_hot", {{"length", "1..32"}}},
+    {"directions", {{"length", "1..20"}}},
 };
 
 std::string path_of(const OnnxFixture& fixture) {

@@ -113,6 +113,28 @@ def recurrent():
     return net.model(inputs, [y, last, h1, c1]), [[floats(9, 1, 6), floats(2, 1, 8), floats(2, 1, 8)]]
 
 
+def directions():
+    """Layers in both directions, whose sequences end early: each is one loop, but for the last, in which the
+    directions compute differently."""
+    net, sizes = Net(), {"hidden_size": 5, "direction": "bidirectional"}
+
+    def layer(op, gates, x, width, lengths="", peepholes="", **more):
+        y = net.add(op, x, net.weight(2, gates * 5, width), net.weight(2, gates * 5, 5),
+                    net.weight(2, 2 * gates * 5, scale=0.2), lengths, *["", "", peepholes][: 3 if peepholes else 0],
+                    outputs=3 if op == "LSTM" else 2, **sizes, **more)
+        side_by_side = net.add("Reshape", net.add("Transpose", y[0], perm=[0, 2, 1, 3]), net.ints(0, 0, -1))
+        return side_by_side, y[1:]
+
+    x, states = layer("LSTM", 4, "x", 6, "lengths", net.weight(2, 15, scale=0.5))
+    x, last = layer("GRU", 3, x, 10, "lengths", linear_before_reset=1)
+    x, early = layer("GRU", 3, x, 10, activations=["Sigmoid", "Tanh"] * 2)
+    x, plain = layer("RNN", 1, x, 10, "lengths")
+    y, other = layer("GRU", 3, x, 10, activations=["Sigmoid", "Tanh", "HardSigmoid", "Tanh"])
+    inputs = {"x": (T.FLOAT, ["length", 2, 6]), "lengths": (T.INT32, [2])}
+    runs = [[floats(n, 2, 6), np.array([n, few], np.int32)] for n, few in ((7, 4), (1, 1), (20, 13))]
+    return net.model(inputs, [y, *states, *last, *early, *plain, *other]), runs
+
+
 def branches():
     """Two networks in one, chosen by a sampling rate."""
     net = Net()
@@ -208,7 +230,8 @@ def loops():
             [[floats(n, 2, 8), floats(2, 8)] for n in (7, 1, 20)])
 
 
-MODELS = {f.__name__: f for f in (convs, encoder, recurrent, branches, quantised, one_hot, loops)}
+MODELS = {f.__name__: f for f in (convs, encoder, recurrent, directions, branches, quantised, one_hot,
+                                loops)}
 
 
 def main():

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "frontend/ops/norm.h"
@@ -140,6 +141,37 @@ TEST(OpLibrary, ACellIsHandedOnFromStepToStep) {
                           return recurrent(build, layers, value, {hidden, cell}).state.cell;
                         }),
               f32({1, 1, 1}, {2}), 0);
+}
+
+/// How many loops a layer in two directions becomes.
+size_t loops_of(int64_t steps, const std::function<void(RecurrentLayers&)>& change) {
+  Graph graph("forward");
+  const Builder build(graph, somewhere(), "Op");
+  Value* x = graph.add_input("x", {DType::f32, {steps, 1, 1}});
+  Value* initial = graph.add_input("h", {DType::f32, {2, 1, 1}});
+  Value* weight = build.constant(f32({3, 1}, {1, 2, 3}));
+  RecurrentLayers layers{Recurrence::gru, {{weight, weight}, {weight, weight}}};
+  layers.directions = 2;
+  change(layers);
+  const RecurrentResults results = recurrent(build, layers, x, {initial});
+  EXPECT_EQ(results.output->shape(), (Shape{steps, 1, 2}));
+  EXPECT_EQ(results.state.hidden->shape(), (Shape{2, 1, 1}));
+  std::unordered_set<const Graph*> bodies;
+  for (const Node* node : graph)
+    if (node->is(Op::scan)) bodies.insert(node->attrs<ScanAttrs>().body.graph.get());
+  return bodies.size();
+}
+
+TEST(OpLibrary, BothDirectionsOfALayerAreOneLoop) {
+  EXPECT_EQ(loops_of(16, [](RecurrentLayers&) {}), 1U);
+  EXPECT_EQ(loops_of(15, [](RecurrentLayers&) {}), 0U);  // a few steps are unrolled
+  EXPECT_EQ(loops_of(16,
+                     [](RecurrentLayers& layers) {
+                       layers.weights[1].functions.gate = [](const Builder& build, Value* value) {
+                         return build.add(Op::tanh, {value});
+                       };
+                     }),
+            2U);  // the second computes differently
 }
 
 TEST(OpLibrary, AScalarIsSorted) {

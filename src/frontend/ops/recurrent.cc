@@ -7,13 +7,19 @@
 #include "frontend/ops/creation.h"
 #include "frontend/ops/loop.h"
 #include "frontend/ops/shapes.h"
+#include "ir/tensor.h"
 
 namespace layline::ops {
 namespace {
 
 constexpr int64_t kMostSteps = 1 << 16;  // over all layers: ten to twenty ops each
 
+/// The product with a weight, or of two directions at once with a weight for each.
 Value* linear(const Builder& build, Value* x, Value* weight, Value* bias) {
+  if (weight->type().rank() == 3) {
+    Value* y = build.add(Op::matmul, {x, weight}, MatmulAttrs{true});
+    return bias != nullptr ? build.add(Op::add, {y, bias}) : y;
+  }
   std::vector<Value*> operands = {x, weight};
   if (bias != nullptr) operands.push_back(bias);
   return build.add(Op::linear, std::move(operands), LinearAttrs{});
@@ -38,7 +44,8 @@ Value* relu(const Builder& build, Value* x) {
   return build.clamp(x, 0, std::numeric_limits<double>::infinity());
 }
 
-/// One layer in one direction: how it computes, and with which weights.
+/// One layer in one direction: how it computes, and with which weights. Two directions that run as
+/// one have one axis more in front, in states and weights; biases and peepholes are rows there.
 struct Direction {
   const RecurrentLayers& layers;
   const RecurrentWeights& weights;
@@ -62,19 +69,27 @@ struct Direction {
 /// the gate that the reset acts on.
 using Parts = std::span<Value* const>;
 
-/// A kind of layer: the part of its gates that the input makes, for all steps at once, and the step
-/// from one state to the next.
+/// A kind of layer: its states, its gates, and the step from one state to the next.
 struct Kind {
   bool has_cell;
-  /// A reset gate acts on what the hidden state contributes to the last gate. The hidden bias is
-  /// then added inside the step, and not with the input's.
+  /// A reset gate acts on the last gate, which is computed apart from the others.
   bool has_reset;
   RecurrentState (*step)(const Builder& build, Parts from_input, const RecurrentState& before,
-                         const Direction& direction);
+                         Value* within, const Direction& direction);
 };
 
+/// Sequences that have ended (`within` is 0 and not 1, [batch, 1]) keep their state. Null means
+/// that all go on. These are products, because every delegate has them: a select for each step
+/// would split a delegate.
+Value* unless_ended(const Builder& build, Value* next, Value* before, Value* within) {
+  if (within == nullptr) return next;
+  Value* ended = build.add(Op::sub, {build.scalar(within->dtype(), 1), within});
+  return build.add(Op::add,
+                   {build.add(Op::mul, {within, next}), build.add(Op::mul, {ended, before})});
+}
+
 RecurrentState lstm_step(const Builder& build, Parts from_input, const RecurrentState& before,
-                         const Direction& direction) {
+                         Value* within, const Direction& direction) {
   const RecurrentWeights& weights = direction.weights;
   Value* gates =
       build.add(Op::add, {from_input[0], linear(build, before.hidden, weights.hidden, nullptr)});
@@ -96,24 +111,26 @@ RecurrentState lstm_step(const Builder& build, Parts from_input, const Recurrent
   Value* hidden =
       build.add(Op::mul, {output, function ? function(build, cell) : tanh(build, cell)});
   if (weights.projection != nullptr) hidden = linear(build, hidden, weights.projection, nullptr);
+  hidden = unless_ended(build, hidden, before.hidden, within);
+  cell = unless_ended(build, cell, before.cell, within);
   return {hidden, cell};
 }
 
-/// The last gate of a weight or bias of three, or the first two.
-Value* rows(const Builder& build, Value* gates, bool last) {
+/// The last of three gates along an axis, or the first two; null of null.
+Value* gates_along(const Builder& build, Value* gates, int64_t axis, bool last) {
   if (gates == nullptr) return nullptr;
-  const int64_t size = gate_size(build, gates->shape()[0], 3);
-  return last ? build.slice(gates, 0, 2 * size, size) : build.slice(gates, 0, 0, 2 * size);
+  const int64_t size = gate_size(build, gates->shape()[static_cast<size_t>(axis)], 3);
+  return last ? build.slice(gates, axis, 2 * size, size) : build.slice(gates, axis, 0, 2 * size);
 }
 
 /// The reset gate multiplies what the hidden state contributes to the new one, its bias included,
 /// or the hidden state itself.
 RecurrentState gru_step(const Builder& build, Parts from_input, const RecurrentState& before,
-                        const Direction& direction) {
+                        Value* within, const Direction& direction) {
   const RecurrentWeights& weights = direction.weights;
   auto from_hidden = [&](Value* hidden, bool last) {
-    Value* weight = rows(build, weights.hidden, last);
-    return linear(build, hidden, weight, rows(build, weights.hidden_bias, last));
+    Value* weight = gates_along(build, weights.hidden, weights.hidden->type().rank() - 2, last);
+    return linear(build, hidden, weight, last ? weights.hidden_bias : nullptr);
   };
   Value* sums = build.add(Op::add, {from_input[0], from_hidden(before.hidden, false)});
   Value* gates = direction.gate(build, sums);
@@ -123,14 +140,21 @@ RecurrentState gru_step(const Builder& build, Parts from_input, const RecurrentS
                          ? from_hidden(build.add(Op::mul, {reset, before.hidden}), true)
                          : build.add(Op::mul, {reset, from_hidden(before.hidden, true)});
   Value* update = direction.update(build, build.add(Op::add, {from_input[1], to_update}));
-  Value* difference = build.add(Op::sub, {before.hidden, update});
-  return {build.add(Op::add, {update, build.add(Op::mul, {keep, difference})}), nullptr};
+  if (within == nullptr) {
+    Value* difference = build.add(Op::sub, {before.hidden, update});
+    return {build.add(Op::add, {update, build.add(Op::mul, {keep, difference})}), nullptr};
+  }
+  // A change of 0 keeps the state, whatever the gate says.
+  Value* change = build.add(Op::mul, {within, build.add(Op::sub, {update, before.hidden})});
+  Value* kept = build.add(Op::mul, {keep, change});
+  return {build.add(Op::sub, {build.add(Op::add, {before.hidden, change}), kept}), nullptr};
 }
 
 RecurrentState rnn_step(const Builder& build, Parts from_input, const RecurrentState& before,
-                        const Direction& direction) {
+                        Value* within, const Direction& direction) {
   Value* from_hidden = linear(build, before.hidden, direction.weights.hidden, nullptr);
-  return {direction.update(build, build.add(Op::add, {from_input[0], from_hidden})), nullptr};
+  Value* hidden = direction.update(build, build.add(Op::add, {from_input[0], from_hidden}));
+  return {unless_ended(build, hidden, before.hidden, within), nullptr};
 }
 
 /// The kinds, in the order of Recurrence.
@@ -143,63 +167,39 @@ constexpr Kind kKinds[] = {
 
 const Kind& kind_of(Recurrence recurrence) { return kKinds[static_cast<size_t>(recurrence)]; }
 
-/// What the input contributes to all gates.
-Value* input_part(const Builder& build, const Kind& kind, Value* x,
-                  const RecurrentWeights& weights) {
-  Value* bias = weights.input_bias;
-  if (bias != nullptr && !kind.has_reset) bias = build.add(Op::add, {bias, weights.hidden_bias});
-  return linear(build, x, weights.input, bias);
-}
-
-/// The same in the parts that a step takes.
-std::vector<Value*> divided(const Builder& build, const Kind& kind, Value* all) {
-  if (!kind.has_reset) return {all};
-  const int64_t size = gate_size(build, all->shape().back(), 3);
-  const int64_t axis = all->type().rank() - 1;
-  return {build.slice(all, axis, 0, 2 * size), build.slice(all, axis, 2 * size, size)};
-}
-
-/// Row `index` of a state [layers * directions, batch, hidden].
-Value* row(const Builder& build, Value* states, int64_t index) {
-  return without_axes(build, build.slice(states, 0, index, 1), {0});
-}
-
-Value* stacked(const Builder& build, const std::vector<Value*>& rows) {
-  std::vector<Value*> parts;
-  for (Value* value : rows) parts.push_back(with_axis(build, value, 0));
-  return build.concat(std::move(parts), 0);
-}
-
-/// A value that is computed from constants alone, in another graph.
-Value* copied(const Builder& build, const Builder& body, Value* value) {
-  if (value == nullptr) return nullptr;
-  const Node* node = value->def();
-  if (node == nullptr)
-    build.fail("the weights are not constant, but the number of steps is dynamic");
-  std::vector<Value*> operands;
-  for (Value* operand : node->operands()) operands.push_back(copied(build, body, operand));
-  return body.add(node->op(), std::move(operands), node->attributes());
-}
-
-/// One step from a state to the next; gives the step's output. Sequences that have ended (`within`
-/// is 0 and not 1, [batch, 1]) keep their state and give 0. Null means that all go on. These are
-/// products, because every delegate has them: a select for each step would split a delegate.
-Value* advance(const Builder& build, const Direction& direction, Parts parts, Value* within,
-               RecurrentState& state) {
-  RecurrentState next = kind_of(direction.layers.kind).step(build, parts, state, direction);
-  if (within == nullptr) {
-    state = next;
-    return next.hidden;
+/// The weights of a layer as its step takes them. What is added to gates is added with the input's
+/// bias, for all steps at once. Only what a reset gate multiplies stays a bias of the hidden state.
+RecurrentWeights for_steps(const Builder& build, const RecurrentLayers& layers,
+                           RecurrentWeights weights) {
+  if (weights.input_bias == nullptr) return weights;
+  Value* with_input = weights.hidden_bias;
+  weights.hidden_bias = nullptr;
+  if (kind_of(layers.kind).has_reset && !layers.reset_first) {
+    weights.hidden_bias = gates_along(build, with_input, 0, true);
+    Value* none = filled(build, weights.hidden_bias->type(), 0);
+    with_input = build.concat({gates_along(build, with_input, 0, false), none}, 0);
   }
-  Value* ended = build.add(Op::sub, {build.scalar(within->dtype(), 1), within});
-  auto with_kept = [&](Value* reached, Value* before) {
-    return build.add(Op::add, {reached, build.add(Op::mul, {ended, before})});
+  weights.input_bias = build.add(Op::add, {weights.input_bias, with_input});
+  return weights;
+}
+
+/// What the input contributes to the gates, of one direction or of several side by side, in the
+/// parts that a step takes: one, or two if the last gate is apart.
+std::vector<Value*> input_parts(const Builder& build, const Kind& kind, Value* x,
+                                std::span<const RecurrentWeights> weights) {
+  const auto part = [&](bool divide, bool last) {
+    const auto rows = [&](Value* RecurrentWeights::*member) -> Value* {
+      std::vector<Value*> parts;
+      for (const RecurrentWeights& own : weights)
+        if (own.*member != nullptr)
+          parts.push_back(divide ? gates_along(build, own.*member, 0, last) : own.*member);
+      return parts.empty() ? nullptr : build.concat(std::move(parts), 0);
+    };
+    Value* weight = rows(&RecurrentWeights::input);
+    return linear(build, x, weight, rows(&RecurrentWeights::input_bias));
   };
-  Value* output = build.add(Op::mul, {within, next.hidden});
-  state.hidden = with_kept(output, state.hidden);
-  if (state.cell != nullptr)
-    state.cell = with_kept(build.add(Op::mul, {within, next.cell}), state.cell);
-  return output;
+  if (!kind.has_reset) return {part(false, false)};
+  return {part(true, false), part(true, true)};
 }
 
 /// 1 for the sequences that go on at each step and 0 for others, [steps, batch, 1]; null if all do.
@@ -210,50 +210,50 @@ Value* steps_within(const Builder& build, Value* lengths, const Dim& steps, DTyp
   return build.convert(build.add(Op::less, {places, ends}), dtype);
 }
 
-/// The weights of a step, in the graph of a loop's body.
-RecurrentWeights copied(const Builder& build, const Builder& body, const Kind& kind,
-                        const RecurrentWeights& weights) {
-  RecurrentWeights own;
-  own.hidden = copied(build, body, weights.hidden);
-  if (kind.has_reset) own.hidden_bias = copied(build, body, weights.hidden_bias);
-  own.projection = copied(build, body, weights.projection);
-  own.peepholes = copied(build, body, weights.peepholes);
-  own.functions = weights.functions;
-  return own;
+/// [steps, a, b, features] as [steps, b, a, features], where one of a and b is the direction. The
+/// second direction, of the result's axis `direction`, is turned around: its first step is last.
+Value* mirrored(const Builder& build, Value* x, int64_t direction) {
+  const Shape& shape = x->shape();
+  const Dim steps = shape[0], a = shape[1], b = shape[2], count = steps * a * b;
+  Value* places = front_of_constant(build, {steps, b, a}, [&](const Shape& whole) {
+    Tensor numbers({DType::i64, whole});
+    const int64_t rows = a.value(), columns = b.value();
+    for (int64_t i = 0; i < numbers.count(); ++i) {
+      const int64_t step = i / (rows * columns), row = i % rows, column = i / rows % columns;
+      numbers.set_int(i, (step * rows + row) * columns + column);
+    }
+    return Constant::of(numbers);
+  });
+  Value* forwards = build.slice(places, direction, 0, 1);
+  Value* backwards = build.add(Op::flip, {build.slice(places, direction, 1, 1)}, AxesAttrs{{0}});
+  places = build.view(build.concat({forwards, backwards}, direction), {count});
+  Value* rows = build.view(x, {count, shape[3]});
+  rows = build.add(Op::gather, {rows, places}, AxisAttrs{0});
+  return build.view(rows, {steps, b, a, shape[3]});
 }
 
-/// The steps of one layer as a loop over [steps, batch, gates * hidden]; `state` becomes the last.
-Value* loop(const Builder& build, Value* all, const Direction& direction, bool backwards,
-            RecurrentState& state) {
-  auto graph = std::make_shared<Graph>("step");
-  const Builder body(*graph, build.origin());
-  std::vector<Value*> operands;
-  auto input = [&](const char* name, Value* operand, bool is_sequence) {
-    TensorType type = operand->type();
-    if (is_sequence) type.shape.erase(type.shape.begin());
-    operands.push_back(operand);
-    return graph->add_input(name, std::move(type));
-  };
-  RecurrentState carried{input("hidden", state.hidden, false)};
-  if (state.cell != nullptr) carried.cell = input("cell", state.cell, false);
+/// The steps of a layer as a loop, over parts [steps, ..., batch, gates * hidden]; `state` becomes
+/// the last.
+Value* loop(const Builder& build, Parts all, Value* within, const Direction& direction,
+            bool backwards, RecurrentState& state) {
   const Kind& kind = kind_of(direction.layers.kind);
+  Graph placeholders("step");
+  Loop loop(build, placeholders);
   std::vector<Value*> parts;
-  for (Value* part : divided(build, kind, all)) parts.push_back(input("x", part, true));
-  Value* within = steps_within(build, direction.layers.lengths, all->shape()[0], all->dtype());
-  if (within != nullptr) within = input("within", within, true);
-  const RecurrentWeights own = copied(build, body, kind, direction.weights);
-  graph->add_output("output", advance(body, {direction.layers, own}, parts, within, carried));
-  graph->add_write(0, carried.hidden);
-  if (state.cell != nullptr) graph->add_write(1, carried.cell);
-
-  const BodyRef ref{std::move(graph)};
-  const auto result = [&](int64_t output) {
-    return build.add(Op::scan, operands, ScanAttrs{ref, output, backwards});
-  };
-  Value* outputs = result(0);
-  Value* hidden = result(1);
-  state = {hidden, state.cell != nullptr ? result(2) : nullptr};
-  return outputs;
+  for (Value* part : all) parts.push_back(loop.element(part));
+  if (within != nullptr) within = loop.element(within);
+  RecurrentState carried{loop.carried(state.hidden)};
+  if (kind.has_cell) carried.cell = loop.carried(state.cell);
+  carried = kind.step(build, parts, carried, within, direction);
+  loop.leave(carried.hidden);
+  if (kind.has_cell) loop.leave(carried.cell);
+  loop.give(carried.hidden);
+  const Dim steps = all[0]->shape()[0];
+  if (const std::string why = loop.refusal(steps); !why.empty())
+    build.fail("cannot run in a loop: {}", why);
+  const Loop::Results results = loop.build(steps, backwards);
+  state = {results.left[0], kind.has_cell ? results.left[1] : nullptr};
+  return results.given[0];
 }
 
 /// [batch, steps, features] from [steps, batch, features], and back.
@@ -270,45 +270,144 @@ bool is_plain_constant(const Value* value) {
          std::ranges::all_of(node->operands(), is_plain_constant);
 }
 
+/// What a function makes of the parts of a state.
+template <typename Change>
+RecurrentState each(const RecurrentState& state, Change change) {
+  Value* hidden = change(state.hidden);
+  return {hidden, state.cell != nullptr ? change(state.cell) : nullptr};
+}
+
+bool has_plain_constants(const RecurrentWeights& weights) {
+  return is_plain_constant(weights.hidden) && is_plain_constant(weights.hidden_bias) &&
+         is_plain_constant(weights.projection) && is_plain_constant(weights.peepholes);
+}
+
 /// A dynamic number of steps is a loop. So is a large one, unless a batch stands before the steps:
 /// a loop would have to move it behind them.
 bool is_loop(const Direction& direction, const Value* x) {
   const auto time = static_cast<size_t>(direction.layers.time_axis);
   const Dim steps = x->shape()[time], batch = x->shape()[1 - time];
   if (!steps.is_static()) return true;
-  const RecurrentWeights& weights = direction.weights;
   const bool in_order = time == 0 || batch.is_one();
   return steps.value() >= kManySteps && batch.is_static() && in_order &&
-         is_plain_constant(weights.hidden) && is_plain_constant(weights.hidden_bias) &&
-         is_plain_constant(weights.projection) && is_plain_constant(weights.peepholes);
+         has_plain_constants(direction.weights);
 }
 
-/// One layer in one direction; `state` becomes the last one.
-Value* run(const Builder& build, Value* x, const Direction& direction, bool backwards,
-           RecurrentState& state) {
-  const RecurrentLayers& layers = direction.layers;
-  const int64_t time = layers.time_axis;
-  const Kind& kind = kind_of(layers.kind);
-  Value* all = input_part(build, kind, x, direction.weights);
-  const Dim length = x->shape()[static_cast<size_t>(time)];
-  if (is_loop(direction, x)) {
-    if (time == 1) all = transposed(build, all);
-    Value* outputs = loop(build, all, direction, backwards, state);
-    return time == 1 ? transposed(build, outputs) : outputs;
-  }
-  const int64_t steps = length.value();
-  Value* all_within = steps_within(build, layers.lengths, steps, x->dtype());
+/// The steps of a layer one after the other; `state` becomes the last.
+Value* unrolled(const Builder& build, Parts all, Value* within, const Direction& direction,
+                bool backwards, RecurrentState& state) {
+  const Kind& kind = kind_of(direction.layers.kind);
+  const int64_t time = direction.layers.time_axis;
+  const int64_t steps = all[0]->shape()[static_cast<size_t>(time)].value();
   std::vector<Value*> outputs(static_cast<size_t>(steps));
   for (int64_t i = 0; i < steps; ++i) {
     const int64_t t = backwards ? steps - 1 - i : i;
-    Value* own = without_axes(build, build.slice(all, time, t, 1), {time});
-    const std::vector<Value*> parts = divided(build, kind, own);
-    Value* within = nullptr;
-    if (all_within != nullptr) within = without_axes(build, build.slice(all_within, 0, t, 1), {0});
-    Value* output = advance(build, direction, parts, within, state);
-    outputs[static_cast<size_t>(t)] = with_axis(build, output, time);
+    auto at_step = [&](Value* sequence, int64_t axis) {
+      return without_axes(build, build.slice(sequence, axis, t, 1), {axis});
+    };
+    std::vector<Value*> parts;
+    for (Value* part : all) parts.push_back(at_step(part, time));
+    Value* own = within != nullptr ? at_step(within, 0) : nullptr;
+    state = kind.step(build, parts, state, own, direction);
+    outputs[static_cast<size_t>(t)] = with_axis(build, state.hidden, time);
   }
   return build.concat(std::move(outputs), time);
+}
+
+/// Both directions of a layer as one loop, which has half the steps. `state` is [2, batch, hidden].
+Value* run_both(const Builder& build, std::vector<Value*> all, Value* within,
+                const RecurrentLayers& layers, std::span<const RecurrentWeights> weights,
+                RecurrentState& state) {
+  for (Value*& part : all) {
+    const Shape& shape = part->shape();  // [steps, batch, 2 * gates]
+    const int64_t size = gate_size(build, shape[2], 2);
+    part = mirrored(build, build.view(part, {shape[0], shape[1], 2, size}), 1);
+  }
+  if (within != nullptr) {
+    within = with_axis(build, within, 2);
+    within = mirrored(build, build.concat({within, within}, 2), 1);
+  }
+  const auto stacked = [&](Value* RecurrentWeights::*member) -> Value* {
+    if (weights[0].*member == nullptr) return nullptr;
+    Value* rows = build.concat(
+        {with_axis(build, weights[0].*member, 0), with_axis(build, weights[1].*member, 0)}, 0);
+    return rows->type().rank() == 2 ? with_axis(build, rows, 1) : rows;
+  };
+  RecurrentWeights own;
+  own.hidden = stacked(&RecurrentWeights::hidden);
+  own.hidden_bias = stacked(&RecurrentWeights::hidden_bias);
+  own.projection = stacked(&RecurrentWeights::projection);
+  own.peepholes = stacked(&RecurrentWeights::peepholes);
+  Value* outputs = mirrored(build, loop(build, all, within, {layers, own}, false, state), 2);
+  const Shape& shape = outputs->shape();
+  return build.view(outputs, {shape[0], shape[1], shape[2] * shape[3]});
+}
+
+/// Whether two directions can run as one: both are loops, and compute in the same way.
+bool can_run_both(const RecurrentLayers& layers, std::span<const RecurrentWeights> weights,
+                  const Value* x) {
+  return weights.size() == 2 && std::ranges::all_of(weights, [&](const RecurrentWeights& own) {
+           const RecurrentFunctions& functions = own.functions;
+           return !functions.gate && !functions.update && !functions.output &&
+                  has_plain_constants(own) && is_loop({layers, own}, x);
+         });
+}
+
+/// States one after the other, along their first axis.
+RecurrentState joined(const Builder& build, std::span<const RecurrentState> states) {
+  const auto all = [&](Value* RecurrentState::*member) {
+    std::vector<Value*> parts;
+    for (const RecurrentState& state : states) parts.push_back(state.*member);
+    return build.concat(std::move(parts), 0);
+  };
+  Value* hidden = all(&RecurrentState::hidden);
+  return {hidden, states[0].cell != nullptr ? all(&RecurrentState::cell) : nullptr};
+}
+
+/// `count` rows of states [rows, batch, hidden].
+RecurrentState rows_of(const Builder& build, const RecurrentState& states, size_t first,
+                       int64_t count) {
+  return each(states, [&](Value* value) {
+    return build.slice(value, 0, static_cast<int64_t>(first), count);
+  });
+}
+
+/// One layer in its directions; `states` [directions, batch, hidden] become the last ones.
+Value* run(const Builder& build, Value* x, const RecurrentLayers& layers,
+           std::span<const RecurrentWeights> weights, RecurrentState& states) {
+  const Kind& kind = kind_of(layers.kind);
+  const auto turned = [&](Value* value) {
+    return layers.time_axis == 1 ? transposed(build, value) : value;
+  };
+  const auto steps_first = [&](std::vector<Value*> parts) {
+    for (Value*& part : parts) part = turned(part);
+    return parts;
+  };
+  Value* within = steps_within(build, layers.lengths,
+                               x->shape()[static_cast<size_t>(layers.time_axis)], x->dtype());
+  Value* outputs = nullptr;
+  if (can_run_both(layers, weights, x)) {
+    const std::vector<Value*> all = steps_first(input_parts(build, kind, x, weights));
+    outputs = turned(run_both(build, all, within, layers, weights, states));
+  } else {
+    std::vector<Value*> side_by_side;
+    std::vector<RecurrentState> last;
+    for (size_t i = 0; i < weights.size(); ++i) {
+      const Direction direction{layers, weights[i]};
+      const bool backwards = layers.backwards || i == 1;
+      RecurrentState state = each(rows_of(build, states, i, 1),
+                                  [&](Value* row) { return without_axes(build, row, {0}); });
+      const std::vector<Value*> all = input_parts(build, kind, x, weights.subspan(i, 1));
+      side_by_side.push_back(
+          is_loop(direction, x)
+              ? turned(loop(build, steps_first(all), within, direction, backwards, state))
+              : unrolled(build, all, within, direction, backwards, state));
+      last.push_back(each(state, [&](Value* own) { return with_axis(build, own, 0); }));
+    }
+    outputs = build.concat(std::move(side_by_side), 2);
+    states = joined(build, last);
+  }
+  return within != nullptr ? build.add(Op::mul, {turned(within), outputs}) : outputs;
 }
 
 }  // namespace
@@ -335,33 +434,25 @@ void check_sequence(const Builder& build, const Value* x, const RecurrentState& 
 RecurrentResults recurrent(const Builder& build, const RecurrentLayers& layers, Value* x,
                            const RecurrentState& initial) {
   check_sequence(build, x, initial, std::ssize(layers.weights), layers.time_axis);
-  const Kind& kind = kind_of(layers.kind);
-  std::vector<Value*> hidden, cells;
-  for (size_t first = 0; first < layers.weights.size();
-       first += static_cast<size_t>(layers.directions)) {
-    std::vector<Value*> outputs;
-    for (int64_t direction = 0; direction < layers.directions; ++direction) {
-      const size_t index = first + static_cast<size_t>(direction);
-      const auto place = static_cast<int64_t>(index);
-      RecurrentState state{row(build, initial.hidden, place),
-                           kind.has_cell ? row(build, initial.cell, place) : nullptr};
-      outputs.push_back(run(build, x, {layers, layers.weights[index]},
-                            layers.backwards || direction == 1, state));
-      hidden.push_back(state.hidden);
-      cells.push_back(state.cell);
-    }
-    x = build.concat(std::move(outputs), 2);
+  const auto directions = static_cast<size_t>(layers.directions);
+  std::vector<RecurrentState> last;
+  for (size_t first = 0; first < layers.weights.size(); first += directions) {
+    std::vector<RecurrentWeights> weights;
+    for (size_t i = first; i < first + directions; ++i)
+      weights.push_back(for_steps(build, layers, layers.weights[i]));
+    last.push_back(rows_of(build, initial, first, layers.directions));
+    x = run(build, x, layers, weights, last.back());
   }
-  Value* last = stacked(build, hidden);
-  return {x, {last, kind.has_cell ? stacked(build, cells) : nullptr}};
+  return {x, joined(build, last)};
 }
 
 RecurrentState recurrent_step(const Builder& build, Recurrence recurrence, Value* x,
                               const RecurrentState& before, const RecurrentWeights& weights) {
-  const Kind& kind = kind_of(recurrence);
   const RecurrentLayers one{recurrence, {}};
-  Value* all = input_part(build, kind, x, weights);
-  return kind.step(build, divided(build, kind, all), before, {one, weights});
+  const Kind& kind = kind_of(recurrence);
+  const RecurrentWeights own = for_steps(build, one, weights);
+  const std::vector<Value*> parts = input_parts(build, kind, x, std::span(&own, 1));
+  return kind.step(build, parts, before, nullptr, {one, own});
 }
 
 }  // namespace layline::ops

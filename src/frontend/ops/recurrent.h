@@ -1,5 +1,5 @@
-// Recurrent layers: the inputs of all steps go through one linear, then step follows step. A fixed
-// number of steps is unrolled; a dynamic one is a loop.
+// Recurrent layers: the inputs of all steps are multiplied at once, then step follows step. A few
+// steps are unrolled. Many, or a dynamic number, are a loop, which runs both directions of a layer.
 #pragma once
 
 #include <functional>

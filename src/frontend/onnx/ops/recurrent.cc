@@ -19,20 +19,23 @@ namespace {
 using ops::Recurrence;
 
 /// What ONNX has otherwise than the op library: the places of the library's gates in ONNX's
-/// weights, and the functions that each direction names.
+/// weights, and the functions that each direction has if it names none.
 struct Kind {
   Recurrence recurrence;
   std::span<const int64_t> gates;
-  size_t functions;
+  std::span<const std::string_view> functions;
 };
 
 constexpr int64_t kLstmGates[] = {0, 2, 3, 1};  // ONNX: input, output, forget, cell
 constexpr int64_t kGruGates[] = {1, 0, 2};      // ONNX: update, reset, new
 constexpr int64_t kRnnGates[] = {0};
 constexpr int64_t kPeepholes[] = {0, 2, 1};  // ONNX: input, output, forget
-constexpr Kind kLstm = {Recurrence::lstm, kLstmGates, 3};
-constexpr Kind kGru = {Recurrence::gru, kGruGates, 2};
-constexpr Kind kRnn = {Recurrence::rnn_tanh, kRnnGates, 1};
+constexpr std::string_view kLstmFunctions[] = {"sigmoid", "tanh", "tanh"};
+constexpr std::string_view kGruFunctions[] = {"sigmoid", "tanh"};
+constexpr std::string_view kRnnFunctions[] = {"tanh"};
+constexpr Kind kLstm = {Recurrence::lstm, kLstmGates, kLstmFunctions};
+constexpr Kind kGru = {Recurrence::gru, kGruGates, kGruFunctions};
+constexpr Kind kRnn = {Recurrence::rnn_tanh, kRnnGates, kRnnFunctions};
 
 /// One function by its name, with up to two numbers and what they are if the model has none.
 struct NamedFunction {
@@ -77,9 +80,9 @@ constexpr NamedFunction kFunctions[] = {
     {"hardsigmoid", 2, 0.2, 0.5, ops::hardsigmoid},
 };
 
-/// The functions that the model names, for all directions. The numbers are two lists, in which each
-/// function that has such a number takes the next one.
-std::vector<ops::Activation> functions(const Call& call) {
+/// The functions that the model names, for all directions; null for one that the kind has anyway.
+/// The numbers are two lists, in which each function that has such a number takes the next one.
+std::vector<ops::Activation> functions(const Call& call, const Kind& kind) {
   const std::vector<double> alphas = call.numbers("activation_alpha");
   const std::vector<double> betas = call.numbers("activation_beta");
   size_t next_alpha = 0, next_beta = 0;
@@ -92,9 +95,12 @@ std::vector<ops::Activation> functions(const Call& call) {
     double alpha = function->alpha, beta = function->beta;
     if (function->numbers >= 1 && next_alpha < alphas.size()) alpha = alphas[next_alpha++];
     if (function->numbers >= 2 && next_beta < betas.size()) beta = betas[next_beta++];
-    result.emplace_back([function, alpha, beta](const Builder& build, Value* x) {
-      return function->build(build, x, alpha, beta);
-    });
+    if (name == kind.functions[result.size() % kind.functions.size()])
+      result.emplace_back(nullptr);
+    else
+      result.emplace_back([function, alpha, beta](const Builder& build, Value* x) {
+        return function->build(build, x, alpha, beta);
+      });
   }
   return result;
 }
@@ -129,10 +135,10 @@ ops::RecurrentWeights weights(const Call& call, const Kind& kind, int64_t direct
   if (Value* given = call.optional(7))
     result.peepholes = reordered(call, of_direction(call, given, direction, 2), kPeepholes);
   if (!functions.empty()) {
-    const bool has_gates = kind.functions > 1;
+    const bool has_gates = kind.functions.size() > 1;
     if (has_gates) result.functions.gate = functions[0];
     result.functions.update = functions[has_gates ? 1 : 0];
-    if (kind.functions > 2) result.functions.output = functions[2];
+    if (kind.functions.size() > 2) result.functions.output = functions[2];
   }
   return result;
 }
@@ -172,13 +178,14 @@ void recurrent(Call& call, const Kind& kind) {
   layers.coupled = call.flag("input_forget", false);
   layers.reset_first = !call.flag("linear_before_reset", false);
 
-  const std::vector<ops::Activation> all = functions(call);
+  const std::vector<ops::Activation> all = functions(call, kind);
   const size_t directions = static_cast<size_t>(layers.directions);
-  if (!all.empty() && all.size() != directions * kind.functions)
-    call.fail("has {} activations, expected {}", all.size(), directions * kind.functions);
+  const size_t each = kind.functions.size();
+  if (!all.empty() && all.size() != directions * each)
+    call.fail("has {} activations, expected {}", all.size(), directions * each);
   for (size_t i = 0; i < directions; ++i) {
     std::span<const ops::Activation> own = all;
-    if (!all.empty()) own = own.subspan(i * kind.functions, kind.functions);
+    if (!all.empty()) own = own.subspan(i * each, each);
     layers.weights.push_back(weights(call, kind, static_cast<int64_t>(i), own));
   }
 
