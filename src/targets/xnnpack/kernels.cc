@@ -85,16 +85,64 @@ bool is_reshapable(const Shape& shape) {
   return std::ranges::count_if(shape, [](const Dim& dim) { return !dim.is_static(); }) <= 1;
 }
 
+/// A transpose, and the shape that it gives.
+struct Transposed {
+  Shape dims;
+  Permutation permutation;
+  Shape result;
+};
+
+Shape without_units(const Shape& shape) {
+  Shape result;
+  for (const Dim& dim : shape)
+    if (!dim.is_one()) result.push_back(dim);
+  return result;
+}
+
+/// The transpose of the fewest axes that a relayout needs, or of as many more with one element as
+/// make its result the target, or its operand the source. Each of those saves a view.
+Transposed transpose_of(const Relayout& moved) {
+  const auto [factors, order] = moved.as_transpose();
+  Transposed plain{factors, order, {}};
+  for (int factor : order) plain.result.push_back(factors[static_cast<size_t>(factor)]);
+  const auto padded = [&](const Shape& like, const Shape& own) {
+    return like != own && without_units(like) == own && like.size() <= kMostAxes;
+  };
+  const bool at_target = padded(moved.target(), plain.result);
+  if (!at_target && !padded(moved.source(), factors)) return plain;
+  // Axes with one element stand in front on the side that is viewed.
+  const Shape& like = at_target ? moved.target() : moved.source();
+  const size_t units = like.size() - factors.size();
+  Transposed result{Shape(units, Dim(1)), {}, {}};
+  int next_unit = 0, next_factor = 0;
+  if (at_target) {
+    result.dims.insert(result.dims.end(), factors.begin(), factors.end());
+    for (const Dim& dim : like)
+      result.permutation.push_back(
+          dim.is_one() ? next_unit++
+                       : static_cast<int>(units) + order[static_cast<size_t>(next_factor++)]);
+  } else {
+    result.dims = like;
+    std::vector<int> places;
+    for (size_t axis = 0; axis < like.size(); ++axis)
+      if (like[axis].is_one())
+        result.permutation.push_back(static_cast<int>(axis));
+      else
+        places.push_back(static_cast<int>(axis));
+    for (int factor : order) result.permutation.push_back(places[static_cast<size_t>(factor)]);
+  }
+  for (int axis : result.permutation) result.result.push_back(result.dims[static_cast<size_t>(axis)]);
+  return result;
+}
+
 /// The views that a relayout needs before and after its transpose.
 std::vector<Shape> views_of(const Relayout& moved) {
   if (moved.is_view()) return {moved.target()};
   if (moved.as_permutation()) return {};
   std::vector<Shape> views;
-  const auto [factors, permutation] = moved.as_transpose();
-  Shape permuted;
-  for (int factor : permutation) permuted.push_back(factors[static_cast<size_t>(factor)]);
-  if (factors != moved.source()) views.push_back(factors);
-  if (permuted != moved.target()) views.push_back(moved.target());
+  const Transposed transposed = transpose_of(moved);
+  if (transposed.dims != moved.source()) views.push_back(transposed.dims);
+  if (transposed.result != moved.target()) views.push_back(moved.target());
   return views;
 }
 
@@ -123,7 +171,7 @@ void transpose(DelegateBuilder& delegate, ValueId from, ValueId to,
   delegate.add(Transpose{from, to, {permutation.begin(), permutation.end()}});
 }
 
-/// A transpose of the fewest axes, between views that it needs only if the shapes differ.
+/// A transpose between views, which it needs only if the shapes differ.
 void relayout(DelegateBuilder& delegate, const Node& node) {
   const Relayout& moved = node.attrs<RelayoutAttrs>().relayout;
   const auto temporary = [&](const Shape& shape) {
@@ -135,17 +183,16 @@ void relayout(DelegateBuilder& delegate, const Node& node) {
   const ValueId to = delegate.out(node.result());
   if (moved.is_view()) return reshape(delegate, from, to, moved.target());
   if (auto permutation = moved.as_permutation()) return transpose(delegate, from, to, *permutation);
-  const auto [factors, permutation] = moved.as_transpose();
-  Shape permuted;
-  for (int factor : permutation) permuted.push_back(factors[static_cast<size_t>(factor)]);
-  if (factors != moved.source()) {
-    const ValueId split = temporary(factors);
-    reshape(delegate, from, split, factors);
+  const Transposed transposed = transpose_of(moved);
+  if (transposed.dims != moved.source()) {
+    const ValueId split = temporary(transposed.dims);
+    reshape(delegate, from, split, transposed.dims);
     from = split;
   }
-  if (permuted == moved.target()) return transpose(delegate, from, to, permutation);
-  const ValueId before_merge = temporary(permuted);
-  transpose(delegate, from, before_merge, permutation);
+  if (transposed.result == moved.target())
+    return transpose(delegate, from, to, transposed.permutation);
+  const ValueId before_merge = temporary(transposed.result);
+  transpose(delegate, from, before_merge, transposed.permutation);
   reshape(delegate, before_merge, to, moved.target());
 }
 
