@@ -10,7 +10,7 @@ MINUTES ?= 60
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := build
-.PHONY: clang build demo test test-tosa test-python test-report web wheel tosa-venv test-arm test-versions test-onnx onnx-venv onnx-exports bench-onnx fuzz fuzz-graphs asan smoke same-programs coverage mutants certificates debug bench bench-llm docs micro-bench zoo zoo-check format lint clean setup help
+.PHONY: clang toulbar2 build demo test test-tosa test-python test-report web wheel tosa-venv test-arm test-versions test-onnx onnx-venv onnx-exports bench-onnx fuzz fuzz-graphs asan smoke same-programs coverage mutants certificates debug bench bench-llm docs micro-bench zoo survey zoo-check format lint clean setup help
 
 build: setup build/build.ninja ## compile layline: build/layline
 	cmake --build build -j $(JOBS)
@@ -19,7 +19,7 @@ demo: setup build/build.ninja ## compile a small model, run it on ExecuTorch, co
 	cmake --build build -j $(JOBS) --target layline
 	scripts/demo
 
-test: build tosa-venv onnx-venv ## every test
+test: build toulbar2 tosa-venv onnx-venv ## every test
 	ctest --preset release -j $(JOBS)
 
 test-tosa: build tosa-venv ## every fixture for TOSA, in Arm's reference model, and in Vela for NPUs
@@ -66,11 +66,11 @@ fuzz-graphs: build ## GRAPHS=20000 random graphs from SEED=... through the compi
 	LAYLINE_SEED=$(SEED) LAYLINE_GRAPHS=$(GRAPHS) build/tests/layline_e2e_tests \
 	  --gtest_filter='Random*Graphs.*'
 
-asan: clang tosa-venv onnx-venv build-asan/build.ninja ## every test again, under address and undefined-behaviour sanitizers
+asan: clang toulbar2 tosa-venv onnx-venv build-asan/build.ninja ## every test again, under address and undefined-behaviour sanitizers
 	cmake --build build-asan -j $(JOBS)
 	ctest --preset asan -j $(JOBS)
 
-smoke: clang build-asan/build.ninja ## the unit tests under the sanitizers, and a minute of fuzzing
+smoke: clang toulbar2 build-asan/build.ninja ## the unit tests under the sanitizers, and a minute of fuzzing
 	cmake --build build-asan -j $(JOBS) --target layline_unit_tests fuzz_targets
 	LAYLINE_GRAPHS=20 ctest --preset asan -j $(JOBS) -L unit
 	JOBS=$(JOBS) scripts/fuzz --smoke
@@ -79,11 +79,11 @@ same-programs: build clang build-asan/build.ninja ## the optimised and the sanit
 	cmake --build build-asan -j $(JOBS) --target layline
 	scripts/same-programs build/layline build-asan/layline
 
-coverage: tosa-venv onnx-venv build-coverage/build.ninja ## which lines of src/ the tests reach: build-coverage/html, docs/testing.md
+coverage: toulbar2 tosa-venv onnx-venv build-coverage/build.ninja ## which lines of src/ the tests reach: build-coverage/html, docs/testing.md
 	@scripts/setup lcov
 	scripts/coverage --jobs $(JOBS)
 
-mutants: build tosa-venv onnx-venv ## plant COUNT=40 faults by SEED= in each folder of the compiler, list those that no test notices; within MINUTES=60
+mutants: build toulbar2 tosa-venv onnx-venv ## plant COUNT=40 faults by SEED= in each folder of the compiler, list those that no test notices; within MINUTES=60
 	@scripts/setup clang-16 libclang-rt-16-dev python3-clang-16
 	scripts/mutants --seed $(SEED) --count $(COUNT) --minutes $(MINUTES) --jobs $(JOBS) $(MUTANTS)
 
@@ -113,6 +113,9 @@ micro-bench: build ## build and run the micro-benchmarks
 zoo: ## export the model zoo with torch, into zoo/
 	scripts/zoo
 
+survey: build ## networks that nobody chose, tiny: every architecture of transformers, every module of timm (or NAMES="NAME..."): what is proved of them
+	scripts/survey $(NAMES)
+
 zoo-check: build ## compile and run the zoo (or MODELS="NAME..."), compare with torch and expectations.py
 	scripts/zoo-check $(MODELS)
 
@@ -138,6 +141,10 @@ tosa-venv: ## install Arm's TOSA tools, which tests use, into .venv-tosa
 # The compiler of the sanitized build: it comes with libFuzzer.
 clang: setup
 	@scripts/setup clang-16 libclang-rt-16-dev
+
+# The solver that judges placement in the tests.
+toulbar2: setup
+	@scripts/setup toulbar2
 
 setup: ## install what the build needs (the other targets do this first)
 	@scripts/setup
