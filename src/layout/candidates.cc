@@ -255,6 +255,11 @@ class Candidates::Finder {
     }
   }
 
+  /// A value without elements has no digits to put in an order.
+  bool has_elements(ValueIndex value) const {
+    return !element_count(problem_.values[value].root->shape()).is_zero();
+  }
+
   std::optional<std::vector<LoopOrder>> missing_orders(const PlacedNode& placed) {
     if (!placed.node) return std::nullopt;  // a state may lie in any order whatever
     if (placed.node->is(Op::relayout)) return std::vector<LoopOrder>{};
@@ -264,11 +269,11 @@ class Candidates::Finder {
       if (!operand) continue;
       const ValueDigits& digits = digits_[operand->value];
       auto moved = moved_digits(digits.size, problem_.from_root(*operand));
-      if (!moved || !digits.complete) return std::nullopt;
+      if (!moved || !digits.complete || !has_elements(operand->value)) return std::nullopt;
       ports.back() = *std::move(moved);
     }
     const ValueDigits& result = digits_[placed.result];
-    if (!result.complete) return std::nullopt;
+    if (!result.complete || !has_elements(placed.result)) return std::nullopt;
     ports.push_back(result.size);
     return missing_orders(placed, std::move(ports));
   }
