@@ -37,7 +37,7 @@ class Candidates::Finder {
  public:
   /// Knows the order of the source for every op, until `find` adds others.
   Finder(const Graph& graph, const TargetOrders& target, const PlacementLimits& limits)
-      : graph_(graph), target_(target), limits_(limits) {
+      : graph_(graph), target_(target), limits_(limits), crossings_(graph) {
     problem_.nodes.reserve(graph_.node_count());
     problem_.values.reserve(graph_.node_count() + graph_.inputs().size());
     index_.reserve(graph_.node_count() + graph_.inputs().size());

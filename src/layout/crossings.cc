@@ -83,7 +83,7 @@ const std::vector<LoopOrder>& Crossings::cross(const Node& node, int given,
 const std::vector<LoopOrder>& Crossings::cross_from(const Node& node, const LoopOrder& order,
                                                     int port, const Relayout& relayout) {
   return remembered(kind_of(node), &order, port, relayout,
-                    [&] { return layline::cross_from(node, order, port, relayout); });
+                    [&] { return layline::cross_from(node, order, port, relayout, symbols_); });
 }
 
 }  // namespace layline

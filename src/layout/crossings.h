@@ -13,6 +13,9 @@ namespace layline {
 /// about are not changed.
 class Crossings {
  public:
+  /// Of nodes of this graph.
+  explicit Crossings(const Graph& graph) : symbols_(graph.symbol_table()) {}
+
   /// As layline::cross. The result stays where it is as long as this object does.
   const std::vector<LoopOrder>& cross(const Node& node, int port, const Relayout& relayout);
   /// As layline::cross_from.
@@ -39,6 +42,7 @@ class Crossings {
     Relayout relayout;
     std::vector<LoopOrder> orders;
   };
+  const SymbolTable& symbols_;
   std::vector<const Node*> first_;             // for each kind, its first node
   std::vector<std::vector<int>> first_alike_;  // for each kind and operand, once it is asked for
   std::unordered_multimap<size_t, Kind> kinds_;

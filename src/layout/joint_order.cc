@@ -32,10 +32,11 @@ bool has_free_ports(const Node& node) {
 }
 
 std::vector<LoopOrder> cross_from(const Node& node, const LoopOrder& order, int port,
-                                  const Relayout& relayout) {
+                                  const Relayout& relayout, const SymbolTable& symbols) {
   const auto further = order.at(port).inverse().then(relayout);
   if (!further) return {};
   Graph scratch("order");
+  scratch.symbol_table() = symbols;
   std::vector<Value*> operands;
   for (size_t i = 0; i < order.operands.size(); ++i) {
     const TensorType& own = node.operand(static_cast<int>(i))->type();

@@ -23,7 +23,9 @@ bool has_free_ports(const Node& node);
 ///
 ///   A linear whose input channels are permuted in `order`; the result's channels are moved too:
 ///   both the columns and the rows of the weight are permuted.
+///
+/// `symbols` are those of the node's graph.
 std::vector<LoopOrder> cross_from(const Node& node, const LoopOrder& order, int port,
-                                  const Relayout& relayout);
+                                  const Relayout& relayout, const SymbolTable& symbols);
 
 }  // namespace layline

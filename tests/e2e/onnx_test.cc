@@ -78,6 +78,13 @@ TEST(OnnxPrograms, AreOneDelegateWithoutPermutesInside) {
   EXPECT_TRUE(compiled.report.portable_ops.empty());
 }
 
+/// A picture of dynamic size is resized by copies in delegates, and by no kernel of the runtime.
+TEST(OnnxPrograms, ResizeDynamicSizesInDelegates) {
+  const Compiled compiled = compile(path_of(kFixtures[0]), options_of(kFixtures[0]));
+  EXPECT_TRUE(compiled.report.portable_ops.empty());
+  EXPECT_EQ(compiled.report.delegates, 2);
+}
+
 TEST(OnnxPrograms, AreQuantisedWhereTheModelIs) {
   const Compiled compiled = fixture_for(4, "xnnpack");
   EXPECT_EQ(compiled.report.delegates, 1);

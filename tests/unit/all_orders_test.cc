@@ -39,7 +39,7 @@ class AllOrders : public testing::Test {
   std::optional<size_t> count(const Value* result, const PortDigits& digits,
                               PlacementLimits limits = {}) {
     const Node& node = *result->def();
-    Crossings crossings;
+    Crossings crossings(graph_);
     const auto orders = all_orders(node, digits, {source_order(node)}, limits, crossings);
     return orders ? std::optional(orders->size()) : std::nullopt;
   }

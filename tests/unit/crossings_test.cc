@@ -17,7 +17,7 @@ class CrossingsTest : public testing::Test {
 
   Graph graph_{"forward"};
   Builder build_{graph_, OriginRef()};
-  Crossings crossings_;
+  Crossings crossings_{graph_};
 };
 
 TEST_F(CrossingsTest, AlikeOpsShareWhatIsWorkedOutOnce) {
@@ -49,6 +49,21 @@ TEST_F(CrossingsTest, OpsThatDifferDoNot) {
   }
   EXPECT_FALSE(crossings_.cross(one, 0, swap)[0].attributes ==
                crossings_.cross(other, 0, swap)[0].attributes);
+}
+
+/// The type of a convolution follows from what the graph knows of its symbols.
+TEST_F(CrossingsTest, DynamicSizesAreThoseOfTheGraph) {
+  const Dim rows = Dim::symbol(graph_.symbol_table().add({"rows", 4, 16, {}}));
+  ConvAttrs attrs;
+  attrs.stride = attrs.dilation = {1, 1};
+  attrs.low = attrs.high = {0, 0};
+  const Node& conv =
+      *build_.add(Op::conv, {input({1, rows, 5, 2}), input({4, 3, 1, 2})}, attrs)->def();
+  const LoopOrder same = source_order(conv);
+  const Relayout stay = Relayout::identity(conv.result()->shape());
+  for (const LoopOrder& order : crossings_.cross_from(conv, same, kResultPort, stay))
+    EXPECT_TRUE(order.moves_like(same));
+  EXPECT_FALSE(crossings_.cross_from(conv, same, kResultPort, stay).empty());
 }
 
 }  // namespace

@@ -47,11 +47,13 @@ int64_t padded_source(PadMode mode, int64_t i, int64_t length) {
   }
 }
 
-/// The element of a spatial axis that each element of the result shows.
-Ints nearest_sources(const Node& node, size_t axis) {
+/// The element of a spatial axis that each element of the result shows. Sizes are as large as they
+/// may be.
+Ints nearest_sources(const Builder& build, const Node& node, size_t axis) {
+  const SymbolTable& symbols = build.graph().symbol_table();
   auto attrs = node.attrs<ResizeAttrs>();
-  const Dim length = node.operand(0)->shape()[axis + 1];
-  attrs.size = {attrs.size[axis], 1};
+  const Dim length = symbols.greatest(node.operand(0)->shape()[axis + 1]);
+  attrs.size = {symbols.greatest(attrs.size[axis]), 1};
   attrs.step = {attrs.step[axis], 1};
   Tensor numbers({DType::f64, {1, length, 1, 1}});
   for (int64_t i = 0; i < numbers.count(); ++i) numbers.set(i, static_cast<double>(i));
@@ -183,7 +185,7 @@ Value* legal_resize(const Builder& build, const Node& node) {
     const int64_t in = x->shape()[i + 1].value(), out = attrs.size[i].value();
     if (out / std::gcd(in, out) > kMostRepeats) return nullptr;
     // The step may not be the ratio of the sizes, and torch rounds it.
-    const Ints sources = nearest_sources(node, i);
+    const Ints sources = nearest_sources(build, node, i);
     for (int64_t k = 0; k < out; ++k)
       if (sources[static_cast<size_t>(k)] != k * in / out) return nullptr;
   }
@@ -203,6 +205,30 @@ Value* legal_resize(const Builder& build, const Node& node) {
   Value* y = build.view(build.expand(build.view(x, split), repeated), merged);
   y = build.slice(y, 1, 0, attrs.size[0], steps[0]);
   return build.slice(y, 2, 0, attrs.size[1], steps[1]);
+}
+
+/// An image beside itself along the channels has every pixel twice, and along the width every row.
+/// The bytes are those of the result. XNNPACK would find but one dynamic size of a broadcast.
+Value* repeated_resize(const Builder& build, const Node& node) {
+  constexpr int64_t kMostRepeats = 16;
+  const auto& attrs = node.attrs<ResizeAttrs>();
+  Value* x = node.operand(0);
+  if (attrs.mode != ResizeMode::nearest || x->shape().size() != 4) return nullptr;
+  Ints repeats;
+  for (size_t i = 0; i < 2; ++i) {
+    const auto ratio = divide(attrs.size[i], x->shape()[i + 1]);
+    if (!ratio || !ratio->is_static() || ratio->is_zero() || ratio->value() > kMostRepeats)
+      return nullptr;
+    repeats.push_back(ratio->value());
+    const Ints sources = nearest_sources(build, node, i);
+    for (size_t k = 0; k < sources.size(); ++k)
+      if (sources[k] != static_cast<int64_t>(k) / repeats[i]) return nullptr;
+  }
+  const auto repeated = [&](Value* value, int64_t count, int64_t axis) {
+    return build.concat(std::vector<Value*>(static_cast<size_t>(count), value), axis);
+  };
+  Value* columns = repeated(x, repeats[1], 3);
+  return build.view(repeated(columns, repeats[0], 2), node.result()->shape());
 }
 
 }  // namespace layline::rewrites

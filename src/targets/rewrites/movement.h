@@ -14,5 +14,7 @@ Value* legal_pad(const Builder& build, const Node& node);
 Value* fixed_count(const Builder& build, const Node& node);
 Value* legal_roll(const Builder& build, const Node& node);
 Value* legal_resize(const Builder& build, const Node& node);
+/// Nearest elements at whole multiples of sizes, which may be dynamic.
+Value* repeated_resize(const Builder& build, const Node& node);
 
 }  // namespace layline::rewrites

@@ -285,6 +285,12 @@ Value* softmax(const Builder& build, const Node& node) {
   return build.permute(y, order);
 }
 
+/// XNNPACK resizes to fixed sizes only, but concatenates what is dynamic.
+Value* resize(const Builder& build, const Node& node) {
+  Value* y = rewrites::legal_resize(build, node);
+  return y != nullptr ? y : rewrites::repeated_resize(build, node);
+}
+
 // --- contractions --------------------------------------------------------------------------------
 
 /// Adds batch axes in front until both operands have the same number of axes.
@@ -331,7 +337,7 @@ constexpr Rule kRules[] = {
     {Op::pad, rewrites::legal_pad},
     {Op::counted_slice, rewrites::fixed_count},
     {Op::roll, rewrites::legal_roll},
-    {Op::resize, if_computed<rewrites::legal_resize>},
+    {Op::resize, if_computed<resize>},
     {Op::conv, if_computed<rewrites::legal_conv>},
     {Op::conv_transpose, if_computed<rewrites::legal_conv_transpose>},
     {Op::max_pool, if_computed<rewrites::legal_pool>},
