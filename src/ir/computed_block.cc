@@ -14,6 +14,19 @@ ComputedBlock::ComputedBlock(size_t bytes, std::vector<Part> parts, Compute comp
                    "{} bytes at {} of a block of {}", part.size, part.begin, size_);
 }
 
+ComputedBlock::ComputedBlock(Part whole, Stream stream)
+    : size_(whole.size),
+      parts_{whole},
+      stream_(std::move(stream)),
+      compute_([this](std::span<std::byte> block) {
+        stream_([&](std::span<const std::byte> piece) {
+          std::ranges::copy(piece, block.begin());
+          block = block.subspan(piece.size());
+        });
+      }) {
+  LAYLINE_ASSERT(whole.begin == 0, "a part at {} is not the whole block", whole.begin);
+}
+
 ComputedBlock::Bytes ComputedBlock::read(size_t index) {
   const std::lock_guard lock(reading_);
   if (!block_) {

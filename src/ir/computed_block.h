@@ -1,5 +1,6 @@
 // Constants that are computed when they are read. Their bytes are in memory only while somebody
-// reads them, so a program may have more of them than memory should hold.
+// reads them, so a program may have more of them than memory should hold. Those that can be
+// computed from front to back are written in pieces, and never in memory as a whole.
 #pragma once
 
 #include <array>
@@ -23,7 +24,19 @@ class ComputedBlock {
   /// Fills a whole block; writes the same bytes whenever it is called.
   using Compute = std::function<void(std::span<std::byte> block)>;
 
+  /// Takes the bytes of a block, a piece at a time.
+  using Write = std::function<void(std::span<const std::byte> piece)>;
+  /// Gives a whole block to `write` in consecutive pieces; the same bytes whenever it is called.
+  using Stream = std::function<void(const Write& write)>;
+
   ComputedBlock(size_t bytes, std::vector<Part> parts, Compute compute);
+  /// A block of one part, which is computed in pieces.
+  ComputedBlock(Part whole, Stream stream);
+
+  /// Whether stream() may be called.
+  bool has_pieces() const { return stream_ != nullptr; }
+  /// Gives the block to `write` in consecutive pieces, none of which stays in memory.
+  void stream(const Write& write) const { stream_(write); }
 
   const Part& part(size_t index) const { return parts_[index]; }
 
@@ -38,6 +51,7 @@ class ComputedBlock {
  private:
   const size_t size_;
   const std::vector<Part> parts_;
+  const Stream stream_;  // empty if the block is computed as a whole
   const Compute compute_;
   std::mutex reading_;
   std::shared_ptr<std::byte[]> block_;  // null while nobody reads it

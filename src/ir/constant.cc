@@ -246,6 +246,10 @@ Constant Constant::loaded() const {
   return result;
 }
 
+bool Constant::is_computed_in_pieces() const {
+  return block_ && block_->has_pieces() && pending_.is_view() && !row_factors_ && !column_factors_;
+}
+
 Bytes Constant::stored() const {
   LAYLINE_ASSERT(!block_, "the bytes of a constant are not computed yet");
   return stored_;
@@ -253,6 +257,7 @@ Bytes Constant::stored() const {
 
 void Constant::stream(const std::function<void(Bytes)>& write) const {
   if (byte_count_ == 0) return;
+  if (is_computed_in_pieces()) return block_->stream(write);
   if (block_) return loaded().stream(write);
   const bool moves = !pending_.is_view();
   const bool scales = row_factors_ || column_factors_;
@@ -305,6 +310,8 @@ void Constant::materialise(std::span<std::byte> out) const {
 }
 
 std::vector<std::byte> Constant::bytes() const {
+  if (!block_ && pending_.is_view() && !row_factors_ && !column_factors_)
+    return {stored_.begin(), stored_.end()};
   std::vector<std::byte> out(byte_count_);
   materialise(out);
   return out;

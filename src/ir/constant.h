@@ -49,7 +49,7 @@ class Constant {
   Constant rows(size_t begin, size_t end) const;
 
   /// Gives the constant, row-major over shape(), to `write` in consecutive pieces. If nothing is
-  /// pending, it is one piece, straight from where it is stored.
+  /// pending, it is one piece, straight from where it is stored, or pieces as they are computed.
   void stream(const std::function<void(std::span<const std::byte>)>& write) const;
   /// Writes the constant, row-major over shape(), into `out` (byte_count() bytes).
   void materialise(std::span<std::byte> out) const;
@@ -63,6 +63,8 @@ class Constant {
   /// This constant with its stored bytes in memory, computed now if they were not there.
   Constant loaded() const;
   bool is_loaded() const { return block_ == nullptr; }
+  /// Whether stream() computes the bytes in pieces, without having them all in memory.
+  bool is_computed_in_pieces() const;
   /// The stored bytes. The constant must be loaded.
   std::span<const std::byte> stored() const;
   const Relayout& pending() const { return pending_; }

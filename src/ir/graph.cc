@@ -233,6 +233,15 @@ void Graph::erase(Node* node) {
   if (insertion_ == node) insertion_ = node->next_;
   node->next_ = node->previous_ = nullptr;
   --node_count_;
+  // The node stays until the graph goes; its weights and their scales would take as much memory
+  // again as what replaces them.
+  if (node->is(Op::constant))
+    node->attributes_ = ConstantAttrs{Constant::owned(DType::f32, {0}, {}), {}};
+  else if (node->is(Op::reinterpret))
+    node->attributes_ = QuantisationAttrs{};
+  else
+    return;
+  node->result_->type_.quantisation = {};
 }
 
 }  // namespace layline

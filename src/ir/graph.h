@@ -2,7 +2,8 @@
 //
 // What holds between any two calls: operands and use lists mirror each other; every value has the
 // type that its op's rule infers; nodes stand in topological order. verify.h checks all three.
-// Nodes and values live as long as the graph; an erased node is only unlinked.
+// Nodes and values live as long as the graph; an erased node is only unlinked, and holds no weights
+// and no scales of weights any more.
 #pragma once
 
 #include <cstdint>

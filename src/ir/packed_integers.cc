@@ -1,6 +1,10 @@
 #include "ir/packed_integers.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <limits>
 #include <memory>
 
 #include "ir/computed_block.h"
@@ -8,13 +12,43 @@
 namespace layline {
 namespace {
 
+static_assert(std::endian::native == std::endian::little, "integers are read as words");
+
+/// Packs integers to `count` bytes. Those that share a byte are a word of `in`, each in a byte of
+/// its own. Adding half of the range flips the highest bit that an integer keeps.
+template <typename Word, unsigned bits>
+void pack(const std::byte* in, bool is_signed, std::byte* out, size_t count) {
+  constexpr Word kEach = std::numeric_limits<Word>::max() / 0xff;  // 1 in every byte
+  const Word lift = is_signed ? kEach << (bits - 1) : 0;
+  const auto byte = [&](Word word) {
+    word = static_cast<Word>((word ^ lift) & (kEach * ((1u << bits) - 1)));
+    Word digits = word;
+    for (unsigned k = 1; k < sizeof(Word); ++k)
+      digits = static_cast<Word>(digits | word >> (k * (8 - bits)));
+    return static_cast<std::byte>(digits);
+  };
+  // A fixed number of lanes is what makes the compiler use vectors.
+  constexpr size_t kLanes = 32;
+  std::array<Word, kLanes> words{};
+  std::array<std::byte, kLanes> packed;
+  while (count > 0) {
+    const size_t some = std::min(count, kLanes);
+    std::memcpy(words.data(), in, some * sizeof(Word));
+    for (size_t i = 0; i < kLanes; ++i) packed[i] = byte(words[i]);
+    std::memcpy(out, packed.data(), some);
+    in += some * sizeof(Word);
+    out += some;
+    count -= some;
+  }
+}
+
 class PackedRows {
  public:
   PackedRows(Constant integers, int bits)
       : integers_(std::move(integers)),
-        bits_(static_cast<unsigned>(bits)),
-        in_a_byte_(8 / bits_),
-        lift_(integers_.dtype() == DType::i8 ? 1u << (bits_ - 1) : 0),
+        bits_(bits),
+        in_a_byte_(static_cast<size_t>(Packing{bits}.in_a_byte())),
+        is_signed_(integers_.dtype() == DType::i8),
         columns_(static_cast<size_t>(integers_.shape().back().value())),
         rows_(columns_ == 0 ? 0 : integers_.byte_count() / columns_) {
     const Dim flat(static_cast<int64_t>(rows_));
@@ -26,24 +60,25 @@ class PackedRows {
   size_t row_bytes() const { return (columns_ + in_a_byte_ - 1) / in_a_byte_; }
 
   std::vector<std::byte> row(size_t index) const {
-    std::vector<std::byte> bytes(row_bytes());
-    write(integers_.rows(index, index + 1), bytes);
+    std::vector<std::byte> bytes;
+    pack_row(integers_.rows(index, index + 1).bytes().data(), bytes);
     return bytes;
   }
 
-  void write_all(std::span<std::byte> out) const { write(integers_, out); }
-
- private:
-  void write(const Constant& integers, std::span<std::byte> out) const {
+  /// Gives all rows to `write`, a piece at a time.
+  void stream(const ComputedBlock::Write& write) const {
+    std::vector<std::byte> packed;
     std::vector<std::byte> cut;  // the beginning of a row that goes on in the next piece
-    const auto pack = [&](const std::byte* row) {
-      pack_row(row, out.data());
-      out = out.subspan(row_bytes());
+    const auto add = [&](const std::byte* row) {
+      pack_row(row, packed);
+      if (packed.size() < kPieceBytes) return;
+      write(packed);
+      packed.clear();
     };
-    integers.stream([&](std::span<const std::byte> piece) {
+    integers_.stream([&](std::span<const std::byte> piece) {
       while (!piece.empty()) {
         if (cut.empty() && piece.size() >= columns_) {
-          pack(piece.data());
+          add(piece.data());
           piece = piece.subspan(columns_);
           continue;
         }
@@ -51,35 +86,37 @@ class PackedRows {
         cut.insert(cut.end(), part.begin(), part.end());
         piece = piece.subspan(part.size());
         if (cut.size() < columns_) continue;
-        pack(cut.data());
+        add(cut.data());
         cut.clear();
       }
     });
+    if (!packed.empty()) write(packed);
   }
 
-  void pack_row(const std::byte* row, std::byte* out) const {
-    const unsigned mask = (1u << bits_) - 1;
-    const auto digit = [&](std::byte integer) {
-      return (static_cast<unsigned>(integer) + lift_) & mask;
-    };
-    const size_t whole = columns_ / in_a_byte_;
-    for (size_t i = 0; i < whole; ++i) {
-      unsigned byte = 0;
-      for (unsigned k = 0; k < in_a_byte_; ++k)
-        byte |= digit(row[i * in_a_byte_ + k]) << (k * bits_);
-      out[i] = static_cast<std::byte>(byte);
-    }
+ private:
+  // A piece stays in the second-level cache until it is copied.
+  static constexpr size_t kPieceBytes = size_t{1} << 16;
+
+  /// Adds a row to `packed`. What fills up its last byte is 0, which is lifted as the others are.
+  void pack_row(const std::byte* row, std::vector<std::byte>& packed) const {
+    const size_t whole = columns_ / in_a_byte_, begin = packed.size();
+    packed.resize(begin + row_bytes());
+    pack(row, &packed[begin], whole);
     if (whole == row_bytes()) return;
-    unsigned byte = 0;
-    for (unsigned k = 0; k < in_a_byte_; ++k) {
-      const size_t column = whole * in_a_byte_ + k;
-      byte |= (column < columns_ ? digit(row[column]) : lift_) << (k * bits_);
-    }
-    out[whole] = static_cast<std::byte>(byte);
+    std::array<std::byte, 4> last{};
+    std::copy(row + whole * in_a_byte_, row + columns_, last.begin());
+    pack(last.data(), &packed.back(), 1);
+  }
+
+  void pack(const std::byte* in, std::byte* out, size_t count) const {
+    bits_ == 4 ? layline::pack<uint16_t, 4>(in, is_signed_, out, count)
+               : layline::pack<uint32_t, 2>(in, is_signed_, out, count);
   }
 
   Constant integers_;
-  unsigned bits_, in_a_byte_, lift_;
+  int bits_;
+  size_t in_a_byte_;
+  bool is_signed_;
   size_t columns_, rows_;
 };
 
@@ -90,9 +127,10 @@ Constant packed(const Constant& integers, int bits) {
   const size_t bytes = rows.rows() * rows.row_bytes();
   const Shape shape = {static_cast<int64_t>(rows.rows()), static_cast<int64_t>(rows.row_bytes())};
   if (bytes == 0) return Constant::owned(DType::u8, shape, {});
-  ComputedBlock::Part part{0, bytes, {rows.row(0).front()}, {rows.row(rows.rows() - 1).back()}};
+  const ComputedBlock::Part part{
+      0, bytes, {rows.row(0).front()}, {rows.row(rows.rows() - 1).back()}};
   auto block = std::make_shared<ComputedBlock>(
-      bytes, std::vector{part}, [rows](std::span<std::byte> out) { rows.write_all(out); });
+      part, [rows](const ComputedBlock::Write& write) { rows.stream(write); });
   return Constant::computed(DType::u8, shape, std::move(block), 0);
 }
 

@@ -63,6 +63,8 @@ std::vector<size_t> table_entries(const Quantisation& quantisation,
 /// The quantisation of a tensor after `relayout`: the table moves as the data does. Nullopt where
 /// no table over the new dims gives every element its own entry.
 std::optional<QuantisationRef> moved(const QuantisationRef& quantisation, const Relayout& relayout);
+/// Whether there is one.
+bool can_move(const QuantisationRef& quantisation, const Relayout& relayout);
 
 /// The least and the greatest integer of a dtype that quantised numbers can have.
 std::pair<int64_t, int64_t> integer_range(DType dtype);

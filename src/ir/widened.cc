@@ -1,6 +1,8 @@
 #include "ir/widened.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <memory>
 
@@ -8,36 +10,72 @@
 #include "ir/tensor.h"
 
 namespace layline {
+
 namespace {
 
-void widen(std::span<const std::byte> from, std::byte* to) {
-  for (size_t i = 0; i < from.size() / sizeof(uint16_t); ++i) {
-    uint16_t bits;
-    std::memcpy(&bits, &from[i * sizeof bits], sizeof bits);
-    const float number = bfloat_to_float(bits);
-    std::memcpy(to + i * sizeof number, &number, sizeof number);
-  }
+// Only what is not seen outside becomes part of a loop, and the loop vectors.
+
+float widen(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+
+uint16_t narrow(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const bool is_nan = (bits & 0x7fffffff) > 0x7f800000;
+  const uint32_t nan = ((bits >> 16) & 0x8000) | 0x7fc0;
+  const uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+  return static_cast<uint16_t>(is_nan ? nan : rounded);
+}
+
+/// The constant with each element converted.
+template <typename From, typename To, To (*convert)(From)>
+Constant converted(const Constant& source, DType dtype) {
+  const size_t bytes = source.byte_count() / sizeof(From) * sizeof(To);
+  if (bytes == 0) return Constant::owned(dtype, source.shape(), {});
+  const auto one = [](std::span<const std::byte> stored) {
+    From element;
+    std::memcpy(&element, stored.data(), sizeof element);
+    const To result = convert(element);
+    std::array<std::byte, 8> known{};
+    std::memcpy(known.data(), &result, sizeof result);
+    return known;
+  };
+  // Movement keeps the first and the last element in place.
+  const ComputedBlock::Part part{0, bytes, one(source.stored().first(sizeof(From))),
+                                 one(source.stored().last(sizeof(From)))};
+  const auto stream = [source](const ComputedBlock::Write& write) {
+    // A fixed number of lanes is what makes the compiler use vectors.
+    constexpr size_t kLanes = 2048;
+    std::array<From, kLanes> from{};
+    std::array<To, kLanes> to;
+    source.stream([&](std::span<const std::byte> piece) {
+      while (!piece.empty()) {
+        const size_t count = std::min(piece.size() / sizeof(From), kLanes);
+        std::memcpy(from.data(), piece.data(), count * sizeof(From));
+        for (size_t i = 0; i < kLanes; ++i) to[i] = convert(from[i]);
+        write(std::as_bytes(std::span(to).first(count)));
+        piece = piece.subspan(count * sizeof(From));
+      }
+    });
+  };
+  return Constant::computed(dtype, source.shape(), std::make_shared<ComputedBlock>(part, stream),
+                            0);
 }
 
 }  // namespace
 
+float bfloat_to_float(uint16_t bits) { return widen(bits); }
+
+uint16_t float_to_bfloat(float value) { return narrow(value); }
+
 Constant widened(const Constant& bf16) {
-  const size_t bytes = bf16.byte_count() * 2;
-  if (bytes == 0) return Constant::owned(DType::f32, bf16.shape(), {});
-  // Movement keeps the first and the last element in place.
-  const std::span<const std::byte> stored = bf16.stored();
-  ComputedBlock::Part part{0, bytes, {}, {}};
-  widen(stored.first(sizeof(uint16_t)), part.first.data());
-  widen(stored.last(sizeof(uint16_t)), part.last.data());
-  auto block =
-      std::make_shared<ComputedBlock>(bytes, std::vector{part}, [bf16](std::span<std::byte> out) {
-        std::byte* to = out.data();
-        bf16.stream([&](std::span<const std::byte> piece) {
-          widen(piece, to);
-          to += piece.size() * 2;
-        });
-      });
-  return Constant::computed(DType::f32, bf16.shape(), std::move(block), 0);
+  return converted<uint16_t, float, widen>(bf16, DType::f32);
+}
+
+Constant narrowed(const Constant& f32) {
+  return converted<float, uint16_t, narrow>(f32, DType::bf16);
+}
+
+void round_to_bfloat(std::span<float> numbers) {
+  for (float& number : numbers) number = widen(narrow(number));
 }
 
 }  // namespace layline

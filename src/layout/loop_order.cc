@@ -462,7 +462,7 @@ std::vector<LoopOrder> cross_loops(const Loops& loops, int port) {
 /// Scales move with the data. Returns false where those of an operand, or of the result, cannot.
 bool carry_quantisation(const Node& node, LoopOrder& order) {
   for (int i = 0; i < node.operand_count(); ++i)
-    if (!moved(node.operand(i)->type().quantisation, order.at(i))) return false;
+    if (!can_move(node.operand(i)->type().quantisation, order.at(i))) return false;
   const QuantisationRef* own = quantisation_of(node.attributes());
   if (own == nullptr) return true;
   auto after = moved(*own, order.result);

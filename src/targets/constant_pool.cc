@@ -55,6 +55,8 @@ uint32_t ConstantPool::add_tensor(const Constant& data) {
 
 pte::DataSource data_source(const Constant& data) {
   return {data.byte_count(), [data](ByteSink& sink) {
+            if (data.is_computed_in_pieces())
+              return data.stream([&](std::span<const std::byte> piece) { sink.write(piece); });
             const auto loaded = std::make_shared<const Constant>(data.loaded());
             loaded->stream([&](std::span<const std::byte> piece) {
               // Where nothing is pending, the piece is what is stored.

@@ -70,7 +70,8 @@ bool fold_constants(Graph& graph, PassContext& context) {
   bool changed = false;
   for (Node* node : graph) {
     if (node->operand_count() == 0 || !is_static(node->result()->shape())) continue;
-    if (node->is(Op::dequantize)) continue;
+    // What a constant stands for is changed without copying it (simplify).
+    if (node->is(Op::dequantize) || node->is(Op::reinterpret)) continue;
     if (node->is(Op::slice) && cut_before_dequantize(graph, node, context)) {
       changed = true;
       continue;

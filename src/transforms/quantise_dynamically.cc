@@ -7,7 +7,7 @@
 // Nothing can come between choosing a scale and using it, since both happen inside the op.
 #include <algorithm>
 
-#include "ir/tensor.h"
+#include "ir/widened.h"
 #include "transforms/passes.h"
 #include "transforms/rewrite.h"
 
@@ -94,7 +94,7 @@ Value* weight_of(const Node& node) {
 Value* with_kept_scales(const Builder& build, Value* weight) {
   Quantisation quantisation = *weight->type().quantisation;
   if (quantisation.dims.empty() || quantisation.dims.back() == 1) return weight;
-  for (float& scale : quantisation.scales) scale = bfloat_to_float(float_to_bfloat(scale));
+  round_to_bfloat(quantisation.scales);
   return build.constant(*stored_constant(weight), std::move(quantisation));
 }
 

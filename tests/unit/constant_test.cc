@@ -267,6 +267,42 @@ TEST(ComputedConstant, IsInMemoryUntilAllPartsAreRead) {
   EXPECT_EQ(floats(last.stored()).back(), 6999) << "what is read stays for as long as it is held";
 }
 
+TEST(ComputedConstant, InPieces) {
+  int times = 0;
+  const Constant stored = counting({40, 50});
+  const auto ends = [&](size_t at) {
+    std::array<std::byte, 8> bytes{};
+    std::ranges::copy(stored.stored().subspan(at, sizeof(float)), bytes.begin());
+    return bytes;
+  };
+  const auto block = std::make_shared<ComputedBlock>(
+      ComputedBlock::Part{0, 8000, ends(0), ends(7996)}, [&](const ComputedBlock::Write& write) {
+        ++times;
+        for (size_t at = 0; at < 8000; at += 1000) write(stored.stored().subspan(at, 1000));
+      });
+  const Constant pieces = Constant::computed(DType::f32, {40, 50}, block, 0);
+  EXPECT_TRUE(pieces.is_computed_in_pieces());
+  EXPECT_EQ(pieces.sample_hash(), stored.sample_hash());
+  EXPECT_EQ(times, 0);
+  std::vector<size_t> sizes;
+  pieces.stream([&](std::span<const std::byte> piece) { sizes.push_back(piece.size()); });
+  EXPECT_EQ(sizes, std::vector<size_t>(8, 1000));
+  EXPECT_EQ(times, 1);
+  EXPECT_EQ(pieces.bytes(), stored.bytes());
+  EXPECT_TRUE(pieces.same_bytes(stored));
+  expect_rows(pieces, true);
+  // What moves or is scaled is in memory first.
+  const Constant changed =
+      pieces.scaled_rows(row_factors(40)).relaid(Relayout::permute({40, 50}, std::vector{1, 0}));
+  EXPECT_FALSE(changed.is_computed_in_pieces());
+  EXPECT_FALSE(pieces.scaled_rows(row_factors(40)).is_computed_in_pieces());
+  EXPECT_FALSE(stored.is_computed_in_pieces());
+  EXPECT_EQ(changed.bytes(), stored.scaled_rows(row_factors(40))
+                                 .relaid(Relayout::permute({40, 50}, std::vector{1, 0}))
+                                 .bytes());
+  EXPECT_THROW(ComputedBlock(ComputedBlock::Part{8, 8, {}, {}}, {}), InternalError);
+}
+
 TEST(ComputedConstant, PartsLieInTheBlock) {
   EXPECT_THROW(ComputedBlock(100, {{90, 11, {}, {}}}, {}), InternalError);
   EXPECT_THROW(ComputedBlock(100, {{101, 0, {}, {}}}, {}), InternalError);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "emitted_payload.h"
+#include "ir/evaluate.h"
 #include "ir/text.h"
 #include "pte_reader.h"
 #include "targets/xnnpack/kernels.h"
@@ -51,6 +52,13 @@ std::string weight(std::string_view quantisation) {
 
 std::string bias(double value) {
   return fmt::format("%b = constant() {{ data = f32[4] splat {} }}", value);
+}
+
+std::vector<double> numbers_of(const Constant& constant) {
+  const Tensor tensor = tensor_of(constant);
+  std::vector<double> numbers;
+  for (int64_t i = 0; i < tensor.count(); ++i) numbers.push_back(tensor.get(i));
+  return numbers;
 }
 
 constexpr std::string_view kWeights =
@@ -284,13 +292,13 @@ TEST(XnnQuantisedFilters, FourBitsArePackedTwoToAByte) {
   EXPECT_EQ(filter.datatype, Datatype::kQCInt4);
   EXPECT_EQ(filter.data.bytes(),
             (std::vector{std::byte{0xf0}, std::byte{0x89}, std::byte{0x78}, std::byte{0x8a}}));
-  EXPECT_EQ(filter.scales, (std::vector<float>{0.5f, 0.5f}));
+  EXPECT_EQ(numbers_of(filter.scales), (std::vector<double>{0.5, 0.5}));
   EXPECT_EQ(filter.group, 0);
   const Graph eight = parsed(
       "i8[2,3] (-9,7,1, 0,-1,2), quantisation = i8 in [-9,7] scale f32[2,1] "
       "(0.5,2)");
   EXPECT_EQ(filter_of(operand(eight, 1)).datatype, Datatype::kQCInt8);
-  EXPECT_EQ(filter_of(operand(eight, 1)).scales, (std::vector<float>{0.5f, 2.0f}));
+  EXPECT_EQ(numbers_of(filter_of(operand(eight, 1)).scales), (std::vector<double>{0.5, 2}));
 }
 
 TEST(XnnQuantisedFilters, RowsMayShareScales) {
@@ -300,11 +308,11 @@ TEST(XnnQuantisedFilters, RowsMayShareScales) {
             "graph \"t\" {{ {} output \"y\" %y }}",
             Linear{.x = "", .weight = weight(table), .attributes = "dynamic = true"}.body()),
         "test");
-    return filter_of(operand(graph, 1)).scales;
+    return numbers_of(filter_of(operand(graph, 1)).scales);
   };
-  EXPECT_EQ(scales("i8 in [-128,127] scale f32[2,1] (1,2)"), (std::vector<float>{1, 1, 2, 2}));
+  EXPECT_EQ(scales("i8 in [-128,127] scale f32[2,1] (1,2)"), (std::vector<double>{1, 1, 2, 2}));
   EXPECT_EQ(scales("i8 in [-8,7] scale f32[2,2] (1,2,3,4)"),
-            (std::vector<float>{1, 2, 1, 2, 3, 4, 3, 4}));
+            (std::vector<double>{1, 2, 1, 2, 3, 4, 3, 4}));
 }
 
 TEST(XnnQuantisedFilters, AnEvenNumberOfColumnsNeedsNoPadding) {
@@ -420,7 +428,8 @@ TEST(XnnQuantisedFilters, GroupsHaveTheirSizeAndKind) {
   const Filter filter = filter_of(operand(graph, 1));
   EXPECT_EQ(filter.datatype, Datatype::kQBInt4);
   EXPECT_EQ(filter.group, 32);
-  EXPECT_EQ(filter.scales.size(), 8u);
+  EXPECT_EQ(filter.scales.dtype(), DType::bf16);
+  EXPECT_EQ(filter.scales.byte_count(), 8 * sizeof(uint16_t));
 }
 
 TEST(XnnQuantisedFilters, ABiasIsRoundedInTheScaleOfTheSums) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/all_zero.h"
 #include "frontend/ops/shapes.h"
 #include "ir/evaluate.h"
 #include "ir/integer_rows.h"
@@ -40,28 +41,54 @@ Value* spread(const Builder& build, Value* parameter, const Value* x, const Shap
 
 }  // namespace
 
-Tensor known(const Builder& build, const Value* value, std::string_view what) {
-  if (constant_of(value) == nullptr)
+const Constant& known(const Builder& build, const Value* value, std::string_view what) {
+  const Constant* constant = constant_of(value);
+  if (constant == nullptr)
     build.fail("the {} is computed when the model runs, which is not supported here", what);
-  return tensor_of(value);
+  return *constant;
 }
 
-Quantisation table(const Builder& build, const Integers& range, const Tensor& scales,
-                   const std::optional<Tensor>& zero_points, std::vector<int64_t> dims) {
-  Quantisation result{range.dtype, range.min, range.max, std::move(dims), {}, {}};
-  for (int64_t i = 0; i < scales.count(); ++i)
-    result.scales.push_back(static_cast<float>(scales.get(i)));
-  if (zero_points && zero_points->count() > 0) {
-    if (zero_points->count() != scales.count())
-      build.fail("{} scales and {} zero points", scales.count(), zero_points->count());
-    for (int64_t i = 0; i < scales.count(); ++i) {
-      const double zero_point = zero_points->get(i);
-      if (zero_point != std::trunc(zero_point) || zero_point < -0x1p31 || zero_point >= 0x1p31)
-        build.fail("the zero point {} is no integer", zero_point);
-      result.zero_points.push_back(static_cast<int32_t>(zero_point));
-    }
-    if (std::ranges::all_of(result.zero_points, [](int32_t zero) { return zero == 0; }))
-      result.zero_points.clear();
+namespace {
+
+std::vector<float> floats(const Constant& constant) {
+  std::vector<float> numbers(static_cast<size_t>(element_count(constant.shape()).value()));
+  if (constant.dtype() == DType::f32) {
+    constant.materialise(std::as_writable_bytes(std::span(numbers)));
+    return numbers;
+  }
+  const Tensor tensor = tensor_of(constant);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = static_cast<float>(tensor.get(static_cast<int64_t>(i)));
+  return numbers;
+}
+
+/// Zero points, or nothing if all are 0.
+std::vector<int32_t> integers(const Builder& build, const Constant& constant) {
+  bool is_zero = true;  // as in a language model, which stores as many as it has scales
+  constant.stream([&](std::span<const std::byte> piece) { is_zero = is_zero && all_zero(piece); });
+  if (is_zero) return {};
+  const Tensor tensor = tensor_of(constant);
+  std::vector<int32_t> zero_points;
+  for (int64_t i = 0; i < tensor.count(); ++i) {
+    const double zero_point = tensor.get(i);
+    if (zero_point != std::trunc(zero_point) || zero_point < -0x1p31 || zero_point >= 0x1p31)
+      build.fail("the zero point {} is no integer", zero_point);
+    zero_points.push_back(static_cast<int32_t>(zero_point));
+  }
+  if (std::ranges::all_of(zero_points, [](int32_t zero) { return zero == 0; })) return {};
+  return zero_points;
+}
+
+}  // namespace
+
+Quantisation table(const Builder& build, const Integers& range, const Constant& scales,
+                   const Constant* zero_points, std::vector<int64_t> dims) {
+  Quantisation result{range.dtype, range.min, range.max, std::move(dims), floats(scales), {}};
+  if (zero_points && zero_points->byte_count() > 0) {
+    const Dim count = element_count(zero_points->shape());
+    if (count != element_count(scales.shape()))
+      build.fail("{} scales and {} zero points", result.scales.size(), count.value());
+    result.zero_points = integers(build, *zero_points);
   }
   if (result.scales.size() == 1) result.dims.clear();
   return result;

@@ -20,12 +20,13 @@ struct Integers {
   int64_t min, max;
 };
 
-/// The elements of a constant. `what` names it in the message if it is none.
-Tensor known(const Builder& build, const Value* value, std::string_view what);
+/// The constant that the value is. `what` names it in the message if it is none.
+const Constant& known(const Builder& build, const Value* value, std::string_view what);
 
-/// A table of scales and zero points with these dims, which divide those of the tensor.
-Quantisation table(const Builder& build, const Integers& range, const Tensor& scales,
-                   const std::optional<Tensor>& zero_points, std::vector<int64_t> dims);
+/// A table of scales and zero points with these dims, which divide those of the tensor. The zero
+/// points may be null.
+Quantisation table(const Builder& build, const Integers& range, const Constant& scales,
+                   const Constant* zero_points, std::vector<int64_t> dims);
 /// Dims of a table: one entry for each index of an axis.
 std::vector<int64_t> dims_per_channel(const Value* x, int64_t axis, int64_t count);
 /// Dims of a table: one entry for each block of x.

@@ -1,7 +1,6 @@
 #include "targets/xnnpack/delegate_builder.h"
 
 #include "base/error.h"
-#include "ir/tensor.h"
 #include "targets/xnnpack/quantised.h"
 
 namespace layline::xnnpack {
@@ -67,14 +66,8 @@ ValueId DelegateBuilder::packed(const Constant& data, const std::string& name) {
 
 ValueId DelegateBuilder::packed_integers(const Constant& data, Datatype datatype,
                                          const Shape& shape, const std::string& name,
-                                         const std::vector<float>& scales, int channel,
-                                         int64_t group) {
-  const auto count = static_cast<int64_t>(scales.size());
-  Tensor table({group == 0 ? DType::f32 : DType::bf16, {count}});
-  for (int64_t i = 0; i < count; ++i)
-    table.set(i, static_cast<double>(scales[static_cast<size_t>(i)]));
-  const Constant stored = Constant::of(table);
-  const PayloadConstant key{constants_.add(stored, name + "_scales"), stored.byte_count()};
+                                         const Constant& scales, int channel, int64_t group) {
+  const PayloadConstant key{constants_.add(scales, name + "_scales"), scales.byte_count()};
   PayloadValue value{datatype, dims(shape), {}, {}};
   value.constant = PayloadConstant{constants_.add(data, name), data.byte_count()};
   if (group == 0)

@@ -31,9 +31,9 @@ class DelegateBuilder {
   ValueId packed(const Value* value);
   ValueId packed(const Constant& data, const std::string& name);
   /// The value of an integer filter or bias. It has one scale for each index of dim `channel`, or
-  /// for groups of `group` along the last dim, whose scales are kept in bfloat16.
+  /// for groups of `group` along the last dim. The scales are f32, those of groups bf16.
   ValueId packed_integers(const Constant& data, Datatype datatype, const Shape& shape,
-                          const std::string& name, const std::vector<float>& scales, int channel,
+                          const std::string& name, const Constant& scales, int channel,
                           int64_t group = 0);
   /// x with a scale for each index of all but its last `unscaled` dims, chosen at run time. It is
   /// converted once for all nodes that read it like that.

@@ -305,9 +305,10 @@ Contracted contracted(DelegateBuilder& delegate, const Node& node, int unscaled,
       channels_last ? filter.data.relaid(*channels_last) : filter.data, filter.datatype, shape,
       weight->name(), filter.scales, channel, filter.group);
   if (bias && x->type().quantisation) {
-    const std::vector<float> scales = sum_scales(x, filter.scales);
-    result.bias = delegate.packed_integers(integer_bias(bias, scales), Datatype::kQCInt32,
-                                           bias->shape(), bias->name() + "_integers", scales, 0);
+    const std::vector<float> scales = sum_scales(x, weight);
+    result.bias =
+        delegate.packed_integers(integer_bias(bias, scales), Datatype::kQCInt32, bias->shape(),
+                                 bias->name() + "_integers", table_of(scales), 0);
   } else if (bias) {
     result.bias = delegate.packed(bias);
   }

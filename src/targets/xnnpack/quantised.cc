@@ -8,6 +8,7 @@
 #include "ir/evaluate.h"
 #include "ir/packed_integers.h"
 #include "ir/quantised_tensor.h"
+#include "ir/widened.h"
 #include "targets/xnnpack/delegate_builder.h"
 #include "targets/xnnpack/kernels.h"
 
@@ -101,7 +102,7 @@ std::string refuse_contraction(const Node& node) {
       return "XNNPACK's depthwise kernels on integers have windows of 25 elements at most";
     if (!is_activation(node.operand(0), false) || !is_activation(node.result(), false))
       return "XNNPACK's quantised products are of i8";
-    const std::vector<float> scales = sum_scales(node.operand(0), filter_of(weight).scales);
+    const std::vector<float> scales = sum_scales(node.operand(0), weight);
     const float to = node.result()->type().quantisation->scale();
     if (!std::isnormal(std::ranges::min(scales)) || std::ranges::max(scales) / to >= kLargestRatio)
       return "the scales differ too much";
@@ -218,23 +219,41 @@ std::vector<float> scales_of_outputs(const Quantisation& quantisation, size_t ou
   return scales;
 }
 
+size_t outputs_of(const Value* weight) { return static_cast<size_t>(weight->shape()[0].value()); }
+
+/// The scales of groups, in bf16. Where each output has its own, they stay in the type.
+Constant group_scales(const Value* weight) {
+  const QuantisationRef& quantisation = weight->type().quantisation;
+  const auto outputs = static_cast<int64_t>(outputs_of(weight));
+  const Shape shape = {outputs, quantisation->dims.back()};
+  if (quantisation->dims.front() != outputs)
+    return narrowed(table_of(scales_of_outputs(*quantisation, outputs_of(weight))));
+  const auto owner = std::make_shared<const QuantisationRef>(quantisation);
+  return narrowed(
+      Constant::view(DType::f32, shape, std::as_bytes(std::span((*owner)->scales)), owner));
+}
+
 }  // namespace
+
+Constant table_of(std::span<const float> scales) {
+  const auto bytes = std::as_bytes(scales);
+  return Constant::owned(DType::f32, {static_cast<int64_t>(scales.size())},
+                         {bytes.begin(), bytes.end()});
+}
 
 Filter filter_of(const Value* weight) {
   const Quantisation& quantisation = *weight->type().quantisation;
   const Constant& data = *stored_constant(weight);
-  const auto outputs = static_cast<size_t>(weight->shape()[0].value());
-  Filter filter{data, Datatype::kQCInt8, scales_of_outputs(quantisation, outputs),
-                group_size(weight)};
-  if (weight->shape().size() == 2 && has_four_bits(quantisation)) {
-    filter.data = packed(data, 4);
-    filter.datatype = filter.group == 0 ? Datatype::kQCInt4 : Datatype::kQBInt4;
-  }
-  return filter;
+  const int64_t group = group_size(weight);
+  if (group != 0) return {packed(data, 4), Datatype::kQBInt4, group_scales(weight), group};
+  const Constant scales = table_of(scales_of_outputs(quantisation, outputs_of(weight)));
+  return weight->shape().size() == 2 && has_four_bits(quantisation)
+             ? Filter{packed(data, 4), Datatype::kQCInt4, scales}
+             : Filter{data, Datatype::kQCInt8, scales};
 }
 
-std::vector<float> sum_scales(const Value* x, const std::vector<float>& filter_scales) {
-  std::vector<float> scales = filter_scales;
+std::vector<float> sum_scales(const Value* x, const Value* weight) {
+  std::vector<float> scales = scales_of_outputs(*weight->type().quantisation, outputs_of(weight));
   for (float& scale : scales) scale *= x->type().quantisation->scale();
   return scales;
 }

@@ -2,6 +2,7 @@
 // filters and biases are described to it.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,15 +25,17 @@ std::optional<Range> result_range(const Bounds& bounds, const TensorType& result
 struct Filter {
   Constant data;
   Datatype datatype;
-  std::vector<float> scales;  // for each output channel, or [channels, groups]
-  int64_t group = 0;          // inputs that share a scale; 0: all of them
+  Constant scales;    // f32, for each output channel, or bf16 [channels, groups]
+  int64_t group = 0;  // inputs that share a scale; 0: all of them
 };
+/// Scales as they are stored.
+Constant table_of(std::span<const float> scales);
 /// The filter from a quantised weight [outputs, ...].
 Filter filter_of(const Value* weight);
 
 /// The bias as integers, in the scale of the sums.
 Constant integer_bias(const Value* bias, const std::vector<float>& scales);
-/// The scales of the sums: that of x times those of the filter.
-std::vector<float> sum_scales(const Value* x, const std::vector<float>& filter_scales);
+/// The scales of the sums: that of x times those of the weight's outputs.
+std::vector<float> sum_scales(const Value* x, const Value* weight);
 
 }  // namespace layline::xnnpack

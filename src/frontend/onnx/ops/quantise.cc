@@ -67,8 +67,10 @@ std::optional<Quantisation> stored(const Call& call, const Value* x, const Scale
   for (size_t i = 0; !is_weight && i < std::min(dims.size(), x->shape().size()); ++i)
     if (dims[i] != 1 && Dim(dims[i]) != x->shape()[i]) return std::nullopt;
   const auto [least, greatest] = integer_range(dtype);
-  return ops::table(call, {dtype, least, greatest}, *scale,
-                    zero_point ? std::optional(*zero_point) : std::nullopt, std::move(dims));
+  const std::optional<Constant> zeros =
+      zero_point ? std::optional(Constant::of(*zero_point)) : std::nullopt;
+  return ops::table(call, {dtype, least, greatest}, Constant::of(*scale), zeros ? &*zeros : nullptr,
+                    std::move(dims));
 }
 
 /// The real numbers that integers stand for, f32.
@@ -430,12 +432,13 @@ void matmul_few_bits(Call& call) {
   const Tensor& scales = call.known(2, "`scales`");
   if (scales.count() != rows * blocks)
     call.fail("has {} scales for {} rows of {}", scales.count(), rows, blocks);
-  std::optional<Tensor> zeros;
+  std::optional<Constant> zeros;
   if (call.has(3))
-    zeros = zero_points_of_blocks(call, call.known(3, "`zero_points`"), bits, rows, blocks);
+    zeros = Constant::of(
+        zero_points_of_blocks(call, call.known(3, "`zero_points`"), bits, rows, blocks));
   const int64_t lift = int64_t{1} << (bits - 1);
-  Quantisation table =
-      ops::table(call, {DType::i8, -lift, lift - 1}, scales, zeros, {rows, blocks});
+  Quantisation table = ops::table(call, {DType::i8, -lift, lift - 1}, Constant::of(scales),
+                                  zeros ? &*zeros : nullptr, {rows, blocks});
   Value* weight =
       ops::dequantise(call, call.constant(unpacked(flat, bits, columns)), std::move(table));
 

@@ -29,15 +29,14 @@ Quantisation by_numbers(const Call& call) {
 
 /// Scales and zero points that the model stores.
 struct Stored {
-  Tensor scales;
-  std::optional<Tensor> zero_points;
+  const Constant& scales;
+  const Constant* zero_points;  // may be null
 };
 
 Stored stored(const Call& call) {
-  Stored found{ops::known(call, call.tensor("scales"), "scale"), {}};
-  if (const Value* zeros = call.optional_tensor("zero_points"))
-    found.zero_points = ops::known(call, zeros, "zero point");
-  return found;
+  const Constant& scales = ops::known(call, call.tensor("scales"), "scale");
+  const Value* zeros = call.optional_tensor("zero_points");
+  return {scales, zeros ? &ops::known(call, zeros, "zero point") : nullptr};
 }
 
 Quantisation by_channel(const Call& call, const Value* x) {
@@ -45,7 +44,7 @@ Quantisation by_channel(const Call& call, const Value* x) {
   const Stored found = stored(call);
   const int64_t axis = call.axis("axis", 0, x->type().rank());
   return ops::table(call, range, found.scales, found.zero_points,
-                    ops::dims_per_channel(x, axis, found.scales.count()));
+                    ops::dims_per_channel(x, axis, element_count(found.scales.shape()).value()));
 }
 
 /// Converts the result, which is f32, to the float that torch records.
@@ -68,9 +67,9 @@ void by_tensors(Call& call, Value* x, const Integers& range, Value* scale, Value
   if (constant_of(scale) && (zero_point == nullptr || constant_of(zero_point))) {
     if (!is_static(dims))
       call.fail("stored scales for blocks {} of dynamic sizes", to_string(dims));
-    Quantisation quantisation = ops::table(
-        call, range, tensor_of(scale),
-        zero_point ? std::optional(tensor_of(zero_point)) : std::nullopt, static_dims(dims));
+    Quantisation quantisation =
+        ops::table(call, range, *constant_of(scale), zero_point ? constant_of(zero_point) : nullptr,
+                   static_dims(dims));
     return quantises ? call.result(ops::quantise(call, x, std::move(quantisation)))
                      : dequantised(call, ops::dequantise(call, x, std::move(quantisation)));
   }
