@@ -15,6 +15,10 @@ namespace layline {
 /// Memory 1 is the arena, which every run fills anew.
 inline constexpr uint32_t kStateMemory = 2;
 
+/// Long runs of zeros, such as the cache of a language model, are loaded in pieces of this size,
+/// all from one piece in the program. A tensor that describes a piece takes about 100 bytes there.
+inline constexpr uint64_t kZeroBytes = uint64_t{1} << 18;
+
 class StatePlan {
  public:
   /// Adds the first values to the program, each distinct one once. A state of several methods that
@@ -27,14 +31,16 @@ class StatePlan {
     Constant initial;
     std::vector<std::string> methods;
     pte::PlannedData place;
+    std::vector<pte::PlannedData> zeros = {};  // pieces that make up the place, if it is long
   };
   const std::vector<Slot>& slots() const { return slots_; }
-  const pte::PlannedData& place_of(const GraphInput& state) const;
+  const Slot& slot_of(const GraphInput& state) const;
   /// Size of the memory; 0 without states.
   uint64_t bytes() const { return bytes_; }
 
  private:
   const Slot* find(const GraphInput& state) const;
+  void add_first_values(pte::Program& program);
 
   std::vector<Slot> slots_;
   uint64_t bytes_ = 0;

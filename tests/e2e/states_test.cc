@@ -1,11 +1,16 @@
 // The order of a state in memory is free, and chosen: what is read and written in one order is held
 // in it, and no run moves it.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "compiler/compile.h"
 #include "fixture.h"
+#include "ir/text.h"
+#include "pte/writer.h"
 #include "runtime/program.h"
 #include "runtime/tensor_file.h"
+#include "targets/state_plan.h"
+#include "targets/xnnpack/lower.h"
 
 namespace layline {
 namespace {
@@ -40,6 +45,27 @@ TEST(SharedState, IsReadByAMethodThatDoesNotChangeIt) {
   const std::vector<HostTensor> outputs = program.run({zeros});
   EXPECT_EQ(outputs[0].bytes, written.bytes);
   EXPECT_EQ(outputs[1].bytes, zeros.bytes);
+}
+
+/// Zeros are loaded in pieces, which must cover the state: with another byte in place of the zeros,
+/// every byte of the state is that.
+TEST(LongZeros, AreLoadedEverywhere) {
+  constexpr size_t kCount = (2 * kZeroBytes + 8) / sizeof(int64_t);
+  const std::string text = fmt::format(
+      "graph \"forward\" {{\n  input \"x\" %x : i64[{0}]\n  state \"cache\" %c = i64[{0}] splat 0\n"
+      "  %y = add(%c, %x)\n  output \"y\" %y\n  write %y to %c\n}}\n",
+      kCount);
+  Report report;
+  pte::Program program = xnnpack::lower(parse_graphs(text, "test"), report);
+  ASSERT_EQ(program.initial_states.size(), 1u);
+  program.initial_states[0] =
+      pte::DataSource::owned(std::vector<std::byte>(kZeroBytes, std::byte{1}));
+  MemorySink sink;
+  pte::write_program(program, sink);
+  LoadedProgram loaded = LoadedProgram::from_compiled(sink.bytes(), "the graph");
+  const HostTensor zeros{DType::i64, {kCount}, std::vector<std::byte>(kCount * sizeof(int64_t))};
+  EXPECT_EQ(loaded.run({zeros})[0].bytes,
+            std::vector<std::byte>(kCount * sizeof(int64_t), std::byte{1}));
 }
 
 }  // namespace

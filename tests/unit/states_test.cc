@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/sink.h"
 #include "ir/text.h"
+#include "pte/writer.h"
 #include "targets/state_plan.h"
 #include "targets/xnnpack/lower.h"
 
@@ -216,6 +218,56 @@ TEST(States, SharedZerosAreLeftToTheHost) {
   const Lowered state = two_methods("0", "0");
   EXPECT_EQ(state.program.initial_states.size(), 1u);  // of the other one
   EXPECT_FALSE(places(state.program.methods[1])[0].initial_state);
+}
+
+/// The pieces of zeros from which a state of so many bytes is loaded: where they begin.
+std::vector<uint64_t> zero_pieces(uint64_t bytes, int first_value) {
+  const Lowered state = lowered(fmt::format(R"(
+graph "forward" {{
+  input "x" %x : i64[2]
+  state "before" %b = i64[2] splat 3
+  state "cache" %c = i64[{}] splat {}
+  %y = add(%b, %x)
+  %z = add(%c, %c)
+  output "y" %y
+  write %z to %c
+}})",
+                                            bytes / sizeof(int64_t), first_value));
+  MemorySink sink;
+  pte::write_program(state.program, sink);  // checks it
+  std::vector<uint64_t> offsets;
+  for (const pte::PlannedData& place : places(state.program.methods[0])) {
+    if (!place.initial_state || place.offset < 16) continue;
+    const pte::DataSource& data = state.program.initial_states[*place.initial_state];
+    if (data.size == kZeroBytes) offsets.push_back(place.offset - 16);
+  }
+  return offsets;
+}
+
+TEST(States, LongZerosAreLoadedInPieces) {
+  EXPECT_EQ(zero_pieces(2 * kZeroBytes, 0), (std::vector<uint64_t>{0, kZeroBytes}));
+  EXPECT_EQ(zero_pieces(3 * kZeroBytes, 0), (std::vector<uint64_t>{0, kZeroBytes, 2 * kZeroBytes}));
+  // The last piece ends where the state does, rounded up as its place is.
+  EXPECT_EQ(zero_pieces(2 * kZeroBytes + 8, 0),
+            (std::vector<uint64_t>{0, kZeroBytes, kZeroBytes + 16}));
+  EXPECT_EQ(zero_pieces(2 * kZeroBytes - 8, 0), std::vector<uint64_t>{});
+  EXPECT_EQ(zero_pieces(2 * kZeroBytes, 1), std::vector<uint64_t>{});
+}
+
+TEST(States, LongZerosAreInTheProgramOnce) {
+  const Lowered state = lowered(R"(
+graph "forward" {
+  input "x" %x : i64[100000]
+  state "a" %a = i64[100000] splat 0
+  state "b" %b = i64[200000] splat 0
+  state "c" %c = i64[200000] splat 5
+  %next = add(%a, %x)
+  output "y" %next
+  write %next to %a
+})");
+  ASSERT_EQ(state.program.initial_states.size(), 2u);
+  EXPECT_EQ(state.program.initial_states[0].size, kZeroBytes);
+  EXPECT_EQ(state.program.initial_states[1].size, 1600000u);
 }
 
 TEST(States, OfDifferentFirstValuesAreTwo) {

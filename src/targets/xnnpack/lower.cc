@@ -152,7 +152,11 @@ class Lowering {
         continue;
       }
       if (input.is_state()) {
-        method_.define_boundary(input.value, input.dim_order, states_.place_of(input));
+        const StatePlan::Slot& slot = states_.slot_of(input);
+        method_.define_boundary(input.value, input.dim_order, slot.place);
+        for (const pte::PlannedData& piece : slot.zeros)
+          method_.method().add(pte::TensorDesc{
+              pte::ScalarType::kUInt8, {static_cast<int32_t>(kZeroBytes)}, {}, {}, piece});
         continue;
       }
       method_.method().inputs.push_back(method_.define_input(input.value, input.dim_order));
@@ -249,7 +253,7 @@ class Lowering {
   /// an output, and in the memory of a state that can take it at once.
   void define_result(const Value* value) {
     if (const auto state = in_place_.find(value); state != in_place_.end()) {
-      pte::PlannedData place = states_.place_of(graph_.inputs()[state->second]);
+      pte::PlannedData place = states_.slot_of(graph_.inputs()[state->second]).place;
       place.initial_state.reset();
       const GraphInput& input = graph_.inputs()[state->second];
       method_.define_boundary(value, input.dim_order, place);
