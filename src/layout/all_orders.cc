@@ -10,6 +10,29 @@
 namespace layline {
 namespace {
 
+/// Calls `visit` with every sequence of some numbers in which each group, which is sorted, keeps
+/// its place. Returns false, and stops, if a group is too large or `visit` returns false.
+bool for_each_sequence(std::vector<Permutation> groups, const PlacementLimits& limits,
+                       const auto& visit) {
+  const auto too_large = [&](const Permutation& group) { return group.size() > limits.digits; };
+  if (std::ranges::any_of(groups, too_large)) return false;
+  while (true) {
+    Permutation sequence;
+    for (const Permutation& group : groups)
+      sequence.insert(sequence.end(), group.begin(), group.end());
+    if (!visit(sequence)) return false;
+    auto group = groups.begin();
+    while (group != groups.end() && !std::ranges::next_permutation(*group).found) ++group;
+    if (group == groups.end()) return true;
+  }
+}
+
+Relayout in_sequence(const Shape& shape, const Dims& digits, const Permutation& sequence) {
+  Shape target;
+  for (int digit : sequence) target.push_back(digits[static_cast<size_t>(digit)]);
+  return Relayout::from_factors(shape, digits, sequence, std::move(target));
+}
+
 class Enumeration {
  public:
   Enumeration(const Node& node, const PortDigits& digits, const std::vector<LoopOrder>& known,
@@ -42,7 +65,7 @@ class Enumeration {
   }
 
  private:
-  const Dims& digits(int port) const {
+  const std::vector<Dims>& digits(int port) const {
     return port == kResultPort ? digits_.back() : digits_[static_cast<size_t>(port)];
   }
 
@@ -109,29 +132,59 @@ class Enumeration {
   /// Adds the orders for every sequence of the digits of a port. If the port is `whole`, its
   /// movement says all about an order.
   bool add_orders_of(int port, bool whole) {
-    const Dims& size = digits(port);
-    if (size.size() > limits_.digits) return false;
-    Permutation sequence(size.size());
-    std::iota(sequence.begin(), sequence.end(), 0);
-    do {
-      Shape target;
-      for (int digit : sequence) target.push_back(size[static_cast<size_t>(digit)]);
-      const auto relayout =
-          Relayout::from_factors(port_shape(node_, port), size, sequence, std::move(target));
-      const auto agrees = [&](const LoopOrder& order) {
-        return order.at(port).moves_like(relayout);
+    return std::ranges::all_of(digits(port), [&](const Dims& size) {
+      return for_each_sequence(groups(port, size), limits_, [&](const Permutation& sequence) {
+        const auto relayout = in_sequence(port_shape(node_, port), size, sequence);
+        const auto agrees = [&](const LoopOrder& order) {
+          return order.at(port).moves_like(relayout);
+        };
+        if (whole && std::ranges::any_of(known_, agrees)) return true;
+        return std::ranges::all_of(crossings_.cross(node_, port, relayout),
+                                   [&](const LoopOrder& order) { return add(order); });
+      });
+    });
+  }
+
+  /// The digits of a port in groups, outermost first: an op can run no order in which a digit
+  /// leaves its group. The axes of a window, and rows and channels of a linear, stay where they
+  /// are.
+  std::vector<Permutation> groups(int port, const Dims& size) const {
+    const PortVariables own = variables_of(port);
+    const auto parts = refine(size, own.length);
+    std::vector<Permutation> result(1);
+    if (signature_.shared > 0 || node_.is(Op::gather) || !parts) {
+      result[0].resize(size.size());
+      std::iota(result[0].begin(), result[0].end(), 0);
+      return result;
+    }
+    std::optional<SharedDigit> last;
+    for (const SharedDigit& part : *parts) {
+      const auto variable = [&](const SharedDigit& at) {
+        return own.variable[static_cast<size_t>(at.right)];
       };
-      if (whole && std::ranges::any_of(known_, agrees)) continue;
-      for (const LoopOrder& order : crossings_.cross(node_, port, relayout))
-        if (!add(order)) return false;
-    } while (std::ranges::next_permutation(sequence).found);
-    return true;
+      const bool same_digit = last && last->left == part.left;
+      if (last && !same_digit && !may_mix(variable(*last), variable(part))) result.emplace_back();
+      if (!same_digit) result.back().push_back(part.left);
+      last = part;
+    }
+    return result;
+  }
+
+  /// Whether the digits of two neighbouring variables may change places.
+  bool may_mix(VariableId outer, VariableId inner) const {
+    const auto is_row = [&](VariableId variable) {
+      return node_.is(Op::linear) && variable + 1 < node_.operand(0)->shape().size();
+    };
+    return outer == inner || (is_row(outer) && is_row(inner));
   }
 
   /// Adds the orders that are like `order`, but have some digits of the result in every sequence
   /// among their places: the digits of variables that port `first` lacks.
   bool add_orders_from(const LoopOrder& order, int first) {
-    const Dims& size = digits(kResultPort);
+    return std::ranges::all_of(
+        digits(kResultPort), [&](const Dims& size) { return add_orders_from(order, first, size); });
+  }
+  bool add_orders_from(const LoopOrder& order, int first, const Dims& size) {
     const PortVariables result = variables_of(kResultPort), others = variables_of(first);
     const auto parts = refine(size, result.length);
     const auto moved = refine(size, order.result.factors());
@@ -144,23 +197,21 @@ class Enumeration {
     for (int factor : order.result.order())
       for (size_t digit = 0; digit < moved->size(); ++digit)
         if ((*moved)[digit].right == factor) sequence.push_back(static_cast<int>(digit));
-    DigitList mine;
+    Permutation mine;
     for (int digit : sequence)
-      if (own[static_cast<size_t>(digit)]) mine.push_back(static_cast<Digit>(digit));
+      if (own[static_cast<size_t>(digit)]) mine.push_back(digit);
     if (mine.size() < 2) return true;
-    if (mine.size() > limits_.digits) return false;
     std::ranges::sort(mine);
-    do {
+    return for_each_sequence({mine}, limits_, [&](const Permutation& mixed) {
       Permutation next = sequence;
-      auto digit = mine.begin();
+      auto digit = mixed.begin();
       for (int& place : next)
-        if (own[static_cast<size_t>(place)]) place = static_cast<int>(*digit++);
+        if (own[static_cast<size_t>(place)]) place = *digit++;
       const auto relayout =
           Relayout::from_factors(port_shape(node_, kResultPort), size, next, order.result.target());
-      for (const LoopOrder& joint : crossings_.cross_from(node_, order, kResultPort, relayout))
-        if (!add(joint)) return false;
-    } while (std::ranges::next_permutation(mine).found);
-    return true;
+      return std::ranges::all_of(crossings_.cross_from(node_, order, kResultPort, relayout),
+                                 [&](const LoopOrder& joint) { return add(joint); });
+    });
   }
 
   const Node& node_;
@@ -173,6 +224,25 @@ class Enumeration {
 };
 
 }  // namespace
+
+std::optional<std::vector<Relayout>> all_movements(const Shape& shape,
+                                                   const std::vector<Dims>& digits,
+                                                   const PlacementLimits& limits) {
+  std::vector<Relayout> result;
+  for (const Dims& size : digits) {
+    Permutation source(size.size());
+    std::iota(source.begin(), source.end(), 0);
+    const bool few = for_each_sequence({source}, limits, [&](const Permutation& sequence) {
+      const Relayout next = in_sequence(shape, size, sequence);
+      const auto same = [&](const Relayout& other) { return other.moves_like(next); };
+      if (std::ranges::any_of(result, same)) return true;
+      result.push_back(next);
+      return result.size() <= limits.all_orders;
+    });
+    if (!few) return std::nullopt;
+  }
+  return result;
+}
 
 std::optional<std::vector<LoopOrder>> all_orders(const Node& node, const PortDigits& digits,
                                                  const std::vector<LoopOrder>& known,

@@ -65,7 +65,7 @@ class Candidates::Finder {
   bool complete(NodeIndex node) {
     PlacedNode& placed = problem_.nodes[node];
     if (placed.complete) return true;
-    if (digits_.empty()) digits_ = find_digits(problem_);
+    if (cuts_.empty()) cuts_ = find_cuts(problem_);
     completing_ = true;
     offer_neighbours(node);
     auto missing = missing_orders(placed);
@@ -169,6 +169,7 @@ class Candidates::Finder {
     value_index(root.value);  // before the node: a relayout there is a node of its own
     PlacedNode placed;
     placed.state = output;
+    placed.moved = graph_.inputs()[*written.writes].relaid;
     placed.result = value_index(graph_.inputs()[*written.writes].value);
     const NodeIndex index = problem_.nodes.next();
     placed.operands = {add_reader(index, 0, std::move(root))};
@@ -178,9 +179,8 @@ class Candidates::Finder {
   }
 
   /// A state that has been moved already must still be one relayout away from the model's.
-  bool can_hold(const PlacedNode& placed, const Relayout& relayout) const {
-    const auto& before = graph_.inputs()[*graph_.outputs()[*placed.state].writes].relaid;
-    return !before || before->then(relayout);
+  static bool can_hold(const PlacedNode& state, const Relayout& relayout) {
+    return !state.moved || state.moved->then(relayout);
   }
 
   static LoopOrder state_order(const Relayout& relayout) {
@@ -261,21 +261,34 @@ class Candidates::Finder {
   }
 
   std::optional<std::vector<LoopOrder>> missing_orders(const PlacedNode& placed) {
-    if (!placed.node) return std::nullopt;  // a state may lie in any order whatever
-    if (placed.node->is(Op::relayout)) return std::vector<LoopOrder>{};
+    if (placed.node && placed.node->is(Op::relayout)) return std::vector<LoopOrder>{};
     PortDigits ports;
     for (const auto& operand : placed.operands) {
       ports.emplace_back();
       if (!operand) continue;
-      const ValueDigits& digits = digits_[operand->value];
-      auto moved = moved_digits(digits.size, problem_.from_root(*operand));
-      if (!moved || !digits.complete || !has_elements(operand->value)) return std::nullopt;
-      ports.back() = *std::move(moved);
+      const ValueCuts& value = cuts_[operand->value];
+      if (!value.complete || !has_elements(operand->value)) return std::nullopt;
+      const Relayout& from_root = problem_.from_root(*operand);
+      ports.back() =
+          digits_between(moved_cuts(value.cuts, from_root), element_count(from_root.target()));
     }
-    const ValueDigits& result = digits_[placed.result];
+    const ValueCuts& result = cuts_[placed.result];
     if (!result.complete || !has_elements(placed.result)) return std::nullopt;
-    ports.push_back(result.size);
-    return missing_orders(placed, std::move(ports));
+    const Shape& shape = problem_.values[placed.result].root->shape();
+    ports.push_back(digits_between(result.cuts, element_count(shape)));
+    if (placed.node) return missing_orders(placed, std::move(ports));
+    return missing_state_orders(placed, shape, ports.back());
+  }
+
+  std::optional<std::vector<LoopOrder>> missing_state_orders(const PlacedNode& state,
+                                                             const Shape& shape,
+                                                             const std::vector<Dims>& digits) {
+    std::vector<LoopOrder> missing;
+    const auto all = all_movements(shape, digits, limits_);
+    if (!all) return std::nullopt;
+    for (const Relayout& held : *all)
+      if (can_hold(state, held)) missing.push_back(state_order(held));
+    return missing;
   }
 
   /// These orders are worked out once for ops that are alike.
@@ -458,7 +471,7 @@ class Candidates::Finder {
   std::unordered_multimap<Crossings::Kind, Completed> completed_;
   std::unordered_map<const Value*, ValueIndex> index_;
   std::deque<std::pair<ValueIndex, FormIndex>> pending_;  // forms to be offered
-  Indexed<ValueIndex, ValueDigits> digits_;               // once somebody asks for all orders
+  Indexed<ValueIndex, ValueCuts> cuts_;                   // once somebody asks for all orders
   bool joining_ = false;
   bool completing_ = false;
 };

@@ -4,7 +4,6 @@
 #include <deque>
 #include <numeric>
 
-#include "algebra/refine.h"
 #include "layout/loops.h"
 
 namespace layline {
@@ -64,8 +63,10 @@ int64_t untouched_part(const Node& node, size_t axis) {
   return std::max<int64_t>(part, 1);
 }
 
+bool contains(const Cuts& cuts, Dim cut) { return std::ranges::find(cuts, cut) != cuts.end(); }
+
 /// The places where an op's variables are cut. For each variable these are the sizes of what lies
-/// inside the cuts, ascending; 1 is the border to the next variable.
+/// inside the cuts; 1 is the border to the next variable.
 class VariableCuts {
  public:
   explicit VariableCuts(const Node& node)
@@ -75,36 +76,30 @@ class VariableCuts {
       if (is_ordered(v)) add_cut(v, untouched_part(node, v));
   }
 
-  /// Takes over the cuts of a port with these digits. Returns false if they cut its variables in
-  /// ways that have no common refinement.
-  bool add(int port, const Dims& digits) {
-    if (digits.empty()) return true;
-    auto digit = digits.rbegin();
-    Dim stride = *digit++;
-    Dim below = 1;  // what of the port lies inside the variable
-    for (const Place& place : places(port)) {
-      for (; digit != digits.rend(); stride = stride * *digit++) {
-        const auto inside = divide(stride, below);
-        if (!inside) return false;
-        if (divide(*inside, place.size)) break;  // further out
-        if (!divide(place.size, *inside) || !add_cut(place.variable, *inside)) return false;
+  /// Takes over the cuts of a port. An op cannot follow a cut that does not divide its dims.
+  void add(int port, const Cuts& cuts) {
+    const auto all = places(port);
+    for (const Dim& cut : cuts) {
+      Dim below = 1;  // what of the port lies inside the variable
+      for (const Place& place : all) {
+        const auto inside = divide(cut, below);
+        if (!inside) break;
+        if (!divide(*inside, place.size)) {
+          if (divide(place.size, *inside)) add_cut(place.variable, *inside);
+          break;
+        }
+        below = below * place.size;
       }
-      below = below * place.size;
     }
-    return true;
   }
 
-  /// The digits of a port: cut where any port is cut, and where the op treats neighbours
-  /// differently.
-  Dims of_port(int port) const {
-    Dims digits;
-    Dim below = 1, last = 1;  // `last` is the stride of the last cut
-    auto cut = [&](Dim stride) {
-      const auto digit = divide(stride, last);
-      if (!digit || digit->is_one()) return;
-      digits.push_back(*digit);
-      last = stride;
+  /// The cuts of a port: where any port is cut, and where the op treats neighbours differently.
+  Cuts of_port(int port) const {
+    Cuts result;
+    auto cut = [&](Dim inside) {
+      if (!inside.is_one() && !contains(result, inside)) result.push_back(inside);
     };
+    Dim below = 1;
     const Place* inner = nullptr;
     const auto all = places(port);
     for (const Place& place : all) {
@@ -114,9 +109,9 @@ class VariableCuts {
       below = below * place.size;
       inner = &place;
     }
-    cut(below);
-    std::ranges::reverse(digits);
-    return digits;
+    const auto whole = std::ranges::find(result, below);
+    if (whole != result.end()) result.erase(whole);
+    return result;
   }
 
  private:
@@ -163,35 +158,27 @@ class VariableCuts {
     return signature_.shared > 0 && (inside.is_one() || divides_axis(node_, variable, inside));
   }
 
-  bool add_cut(size_t variable, Dim inside) {
-    if (!follows(variable, inside)) return true;
-    auto& cuts = cuts_[variable];
-    auto place = cuts.begin();
-    while (place != cuts.end() && *place != inside && divide(inside, *place)) ++place;
-    if (place != cuts.end() && *place == inside) return true;
-    if (place != cuts.end() && !divide(*place, inside)) return false;
-    cuts.insert(place, inside);
-    return true;
+  void add_cut(size_t variable, Dim inside) {
+    if (follows(variable, inside) && !contains(cuts_[variable], inside))
+      cuts_[variable].push_back(inside);
   }
 
   const Node& node_;
   const Signature signature_;
-  std::vector<Dims> cuts_;
+  std::vector<Cuts> cuts_;
 };
 
-class DigitFinder {
+class CutFinder {
  public:
-  explicit DigitFinder(const PlacementProblem& problem)
+  explicit CutFinder(const PlacementProblem& problem)
       : problem_(problem), values_(problem.values.size()), waiting_(problem.nodes.size(), true) {}
 
-  Indexed<ValueIndex, ValueDigits> run() {
+  Indexed<ValueIndex, ValueCuts> run() {
     for (ValueIndex v : values_.indices()) {
       const PlacedValue& value = problem_.values[v];
-      const Dim count = element_count(value.root->shape());
-      if (count.is_zero()) continue;
-      if (!count.is_one()) values_[v].size = {count};
+      if (element_count(value.root->shape()).is_zero()) continue;
       for (const PlacedValue::Reader& reader : value.readers)
-        if (!reader.from_root.is_view()) cut(v, reader.from_root.factors());
+        if (!reader.from_root.is_view()) cut(v, own_cuts(reader.from_root));
     }
     for (NodeIndex n : problem_.nodes.indices()) queue_.push_back(n);
     while (!queue_.empty()) {
@@ -204,18 +191,20 @@ class DigitFinder {
   }
 
  private:
-  /// Cuts the digits of a value further; its ops must look again.
-  void cut(ValueIndex value, const Dims& digits) {
-    ValueDigits& known = values_[value];
-    const auto both = refine(known.size, digits);
-    if (!both) {
-      known.complete = false;
-      return;
+  /// The borders between the factors of a relayout, in its source.
+  static Cuts own_cuts(const Relayout& relayout) { return moved_cuts({}, relayout.inverse()); }
+
+  /// Cuts a value further; its ops must look again.
+  void cut(ValueIndex value, const Cuts& cuts) {
+    ValueCuts& known = values_[value];
+    const size_t before = known.cuts.size();
+    for (const Dim& inside : cuts) {
+      if (contains(known.cuts, inside)) continue;
+      known.complete = known.complete && known.cuts.size() < kMostCuts;
+      if (known.complete) known.cuts.push_back(inside);
     }
-    if (both->size() == known.size.size()) return;
-    known.size.clear();
-    for (const SharedDigit& digit : *both) known.size.push_back(digit.size);
-    problem_.values[value].for_each_node([&](NodeIndex node) { wake(node); });
+    if (known.cuts.size() > before)
+      problem_.values[value].for_each_node([&](NodeIndex node) { wake(node); });
   }
 
   void wake(NodeIndex node) {
@@ -226,29 +215,28 @@ class DigitFinder {
 
   /// Cuts all tensors of an op where one of them is cut.
   void spread(const PlacedNode& placed) {
-    if (placed.state) {
-      // A state may be held in any order at all: nothing is proved about what it is made of.
-      placed.for_each_value([&](ValueIndex value) { values_[value].complete = false; });
-      return;
-    }
+    if (placed.state) return spread_state(placed);
     const Node& node = *placed.node;
     if (node.is(Op::relayout) || element_count(node.result()->shape()).is_zero()) return;
     VariableCuts cuts(node);
-    for (int port = kResultPort; port < node.operand_count(); ++port) {
-      const auto value = value_at(placed, port);
-      if (!value) continue;
-      const auto digits = moved_digits(values_[*value].size, from_root(placed, port));
-      if (!digits || !cuts.add(port, *digits)) values_[*value].complete = false;
-    }
+    for (int port = kResultPort; port < node.operand_count(); ++port)
+      if (const auto value = value_at(placed, port))
+        cuts.add(port, moved_cuts(values_[*value].cuts, from_root(placed, port)));
     for (int port = kResultPort; port < node.operand_count(); ++port) {
       const auto value = value_at(placed, port);
       if (!value || element_count(port_shape(node, port)).is_zero()) continue;
-      const auto digits = moved_digits(cuts.of_port(port), from_root(placed, port).inverse());
-      if (digits)
-        cut(*value, *digits);
-      else
-        values_[*value].complete = false;
+      cut(*value, moved_cuts(cuts.of_port(port), from_root(placed, port).inverse()));
     }
+  }
+
+  /// What a state holds is cut as what is written to it, and as it was moved before.
+  void spread_state(const PlacedNode& placed) {
+    const PlacedOperand& operand = *placed.operands[0];
+    const Relayout& from_root = problem_.from_root(operand);
+    if (element_count(from_root.source()).is_zero()) return;
+    if (placed.moved && !placed.moved->is_view()) cut(placed.result, moved_cuts({}, *placed.moved));
+    cut(placed.result, moved_cuts(values_[operand.value].cuts, from_root));
+    cut(operand.value, moved_cuts(values_[placed.result].cuts, from_root.inverse()));
   }
 
   /// The value at a port; none for a constant.
@@ -263,27 +251,70 @@ class DigitFinder {
     return problem_.from_root(*placed.operands[static_cast<size_t>(port)]);
   }
 
+  static constexpr size_t kMostCuts = 16;
+
   const PlacementProblem& problem_;
-  Indexed<ValueIndex, ValueDigits> values_;
+  Indexed<ValueIndex, ValueCuts> values_;
   std::deque<NodeIndex> queue_;  // nodes to look at
   Indexed<NodeIndex, bool> waiting_;
 };
 
+/// Adds the factorisations that have the digits of `inner` at the inside, the innermost last.
+void add_digits(const Cuts& cuts, Dim count, Dim below, Dims& inner, std::vector<Dims>& result) {
+  const auto lies_between = [&](Dim cut, Dim outside) {
+    return cut != below && cut != outside && divide(cut, below) && divide(outside, cut);
+  };
+  bool last = true;
+  for (const Dim& cut : cuts) {
+    if (!lies_between(cut, count)) continue;
+    last = false;
+    // The next cut of a factorisation that lacks none.
+    if (std::ranges::any_of(cuts, [&](Dim nearer) { return lies_between(nearer, cut); })) continue;
+    inner.push_back(*divide(cut, below));
+    add_digits(cuts, count, cut, inner, result);
+    inner.pop_back();
+  }
+  if (!last) return;
+  result.push_back(inner);
+  if (count != below) result.back().push_back(*divide(count, below));
+  std::ranges::reverse(result.back());
+}
+
 }  // namespace
 
-std::optional<Dims> moved_digits(const Dims& digits, const Relayout& relayout) {
-  if (relayout.is_view()) return digits;
-  const auto both = refine(digits, relayout.factors());
-  if (!both) return std::nullopt;
-  Dims result;
-  for (int factor : relayout.order())
-    for (const SharedDigit& digit : *both)
-      if (digit.right == factor) result.push_back(digit.size);
+Cuts moved_cuts(const Cuts& cuts, const Relayout& relayout) {
+  if (relayout.is_view()) return cuts;
+  const Dims& factors = relayout.factors();
+  Dims stride(factors.size(), 1), target(factors.size(), 1);  // of each factor
+  for (size_t i = factors.size() - 1; i-- > 0;) stride[i] = stride[i + 1] * factors[i + 1];
+  Cuts result;
+  Dim below = 1;
+  const Permutation& order = relayout.order();
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto factor = static_cast<size_t>(order[i]);
+    if (!below.is_one()) result.push_back(below);
+    target[factor] = below;
+    below = below * factors[factor];
+  }
+  for (const Dim& cut : cuts)
+    for (size_t i = 0; i < factors.size(); ++i) {
+      const auto inside = divide(cut, stride[i]);
+      if (!inside || inside->is_one() || *inside == factors[i] || !divide(factors[i], *inside))
+        continue;
+      result.push_back(target[i] * *inside);
+    }
   return result;
 }
 
-Indexed<ValueIndex, ValueDigits> find_digits(const PlacementProblem& problem) {
-  return DigitFinder(problem).run();
+std::vector<Dims> digits_between(const Cuts& cuts, Dim count) {
+  std::vector<Dims> result;
+  Dims inner;
+  add_digits(cuts, count, 1, inner, result);
+  return result;
+}
+
+Indexed<ValueIndex, ValueCuts> find_cuts(const PlacementProblem& problem) {
+  return CutFinder(problem).run();
 }
 
 }  // namespace layline

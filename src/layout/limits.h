@@ -23,6 +23,9 @@ struct PlacementLimits {
   // gets a variable for its kept set.
   size_t readers_in_one_table = 2;
   size_t entries_in_one_table = size_t{1} << 10;
+  // Where the kept sets are too many, copies for one reader are no part of them, if the tables of
+  // all readers have no more entries with that.
+  size_t entries_of_own_copies = size_t{1} << 19;
 
   // Entries of one table during elimination. The first attempt is with small tables, which is
   // quick. The second is with large ones; in a part, their size depends on how many ops the part
@@ -39,7 +42,7 @@ struct PlacementLimits {
   // still looked for, in small parts only.
   int rounds = 30;
   int growth_without_proof = 2;
-  size_t work = 2'300'000;
+  size_t work = 4'000'000;
   size_t work_of_op = 20'000;
   size_t work_of_part_without_proof = 400'000;
 };

@@ -11,7 +11,7 @@ namespace layline {
 namespace {
 
 // What finding an order of an op takes, when looking at an entry of a table is 1.
-constexpr size_t kWorkOfOrder = 2'500;
+constexpr size_t kWorkOfOrder = 1'250;
 
 /// Finds a choice, and then looks at the parts of the graph in which something is paid, with all
 /// orders of their ops. What a part costs at least, whatever the rest of the graph does, is a bound
@@ -43,13 +43,18 @@ class PlacementSearch {
       growing_.clear();
       if (improve_or_bound()) {
         choice_.cost = solver_.total(choice_.order);
+        effort_ = Effort::until_cheaper;
         known_.clear();
         want_where_paid();
         continue;
       }
-      if (work_left() == 0 || (!provable_ && grown++ == limits_.growth_without_proof) ||
-          !grow(provable_ ? ++steps : 1))
-        break;
+      if (work_left() == 0) break;
+      const bool may_grow = provable_ || grown++ < limits_.growth_without_proof;
+      if (!may_grow || !grow(provable_ ? ++steps : 1)) {
+        if (effort_ == Effort::until_bounded) break;
+        effort_ = Effort::until_bounded;
+        std::erase_if(known_, [](const auto& part) { return part.second.cost.guessed; });
+      }
     }
   }
 
@@ -158,7 +163,7 @@ class PlacementSearch {
   }
 
   PartialCost look_closer(const Part& part, bool& improved) {
-    PartialCost cost = solver_.part(part, choice_.order, work_left());
+    PartialCost cost = solver_.part(part, choice_.order, work_left(), effort_);
     work_ += cost.work;
     if (cost.reached()) return cost;
     std::vector<std::pair<NodeIndex, OrderIndex>> before;
@@ -191,6 +196,7 @@ class PlacementSearch {
   std::vector<NodeIndex> wanted_;  // all that are not outside, in the sequence in which they came
   std::vector<NodeIndex> growing_;
   std::unordered_map<NodeIndex, Known> known_;  // by the first op of a part
+  Effort effort_ = Effort::until_cheaper;       // until no part can grow
   size_t work_ = 0;
   bool provable_ = true;  // all that is paid belongs to ops that were not refused
 };

@@ -67,8 +67,9 @@ struct PlacedOperand {
 /// An op with its candidates; the first is the order of the source. Or a state: what one run writes
 /// is what the next reads, in whatever order the memory has, so it is an op that gives its operand.
 struct PlacedNode {
-  Node* node = nullptr;              // null for a state
-  std::optional<size_t> state = {};  // the graph's output that is written to it
+  Node* node = nullptr;                // null for a state
+  std::optional<size_t> state = {};    // the graph's output that is written to it
+  std::optional<Relayout> moved = {};  // a state that was moved before: from the model's order
   Indexed<OrderIndex, LoopOrder> orders = {};
   Indexed<OrderIndex, Cost> costs = {};
   ValueIndex result = {};

@@ -30,14 +30,21 @@ class AllOrders : public testing::Test {
     const TargetOrders target;
     const PlacementLimits limits;
     const Candidates candidates(graph_, target, limits);
-    const auto digits = find_digits(candidates.problem());
-    for (ValueIndex v : digits.indices())
-      if (candidates.problem().values[v].root == value) return digits[v].size;
+    const auto cuts = find_cuts(candidates.problem());
+    for (ValueIndex v : cuts.indices())
+      if (candidates.problem().values[v].root == value)
+        return digits_between(cuts[v].cuts, element_count(value->shape())).at(0);
     return {};
   }
   /// Beside the order of the source; nullopt if there are too many.
-  std::optional<size_t> count(const Value* result, const PortDigits& digits,
+  std::optional<size_t> count(const Value* result, const std::vector<Dims>& digits,
                               PlacementLimits limits = {}) {
+    PortDigits ports;
+    for (const Dims& port : digits) ports.push_back({port});
+    return count(result, ports, limits);
+  }
+  static std::optional<size_t> count(const Value* result, const PortDigits& digits,
+                                     PlacementLimits limits = {}) {
     const Node& node = *result->def();
     Crossings crossings(graph_);
     const auto orders = all_orders(node, digits, {source_order(node)}, limits, crossings);
@@ -78,16 +85,35 @@ TEST_F(AllOrders, ALinearOpKeepsTheCutsOfItsInputChannelsToItself) {
   EXPECT_EQ(digits_of(y), (Dims{5, 6}));
 }
 
-TEST_F(AllOrders, CutsWithoutACommonRefinementAreNotComplete) {
+TEST_F(AllOrders, CutsWithoutACommonRefinementGiveOrdersOfEach) {
   Value* x = build_.add(Op::tanh, {input({6})});
   graph_.add_output("a", build_.relayout(x, parse_relayout("[6] (2,3)->(1,0) [6]")));
   graph_.add_output("b", build_.relayout(x, parse_relayout("[6] (3,2)->(1,0) [6]")));
-  const TargetOrders target;
-  const PlacementLimits limits;
-  const Candidates candidates(graph_, target, limits);
-  const auto digits = find_digits(candidates.problem());
-  EXPECT_TRUE(
-      std::ranges::any_of(digits, [](const ValueDigits& value) { return !value.complete; }));
+  const PortDigits both = {{{2, 3}, {3, 2}}, {{2, 3}, {3, 2}}};
+  EXPECT_EQ(count(x, both), 2);
+  EXPECT_EQ(count(x, both, {.all_orders = 2}), std::nullopt);
+}
+
+/// Height, width and channels of a window stay where they are, so that few sequences are tried
+/// however many digits there are: here two of the images, and six of the channels.
+TEST_F(AllOrders, AConvolutionHasAsManyOrdersAsItsImagesAndChannelsHave) {
+  Value* y = build_.add(Op::conv, {input({4, 6, 6, 8}), weights({4, 3, 3, 8})},
+                        ConvAttrs{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, {}});
+  EXPECT_EQ(count(y, {{2, 2, 36, 2, 2, 2}, {}, {2, 2, 36, 4}}), 2 * 6 - 1);
+  EXPECT_EQ(count(y, {{2, 2, 36, 2, 2, 2}, {}, {2, 2, 36, 4}}, {.digits = 2}), std::nullopt);
+}
+
+TEST_F(AllOrders, MovementsOfATensor) {
+  const auto count_of = [](const std::vector<Dims>& digits, PlacementLimits limits = {}) {
+    const auto all = all_movements({6, 2}, digits, limits);
+    return all ? std::optional(all->size()) : std::nullopt;
+  };
+  EXPECT_EQ(count_of({{12}}), 1);
+  EXPECT_EQ(count_of({{6, 2}}), 2);
+  EXPECT_EQ(count_of({{3, 2, 2}}), 6);
+  EXPECT_EQ(count_of({{3, 2, 2}, {2, 3, 2}}), 6 + 6 - 2) << "as it is, and 6 and 2 exchanged";
+  EXPECT_EQ(count_of({{3, 2, 2}}, {.all_orders = 5}), std::nullopt);
+  EXPECT_EQ(count_of({{3, 2, 2}}, {.digits = 2}), std::nullopt);
 }
 
 TEST_F(AllOrders, AnElementwiseOpHasAllSequences) {

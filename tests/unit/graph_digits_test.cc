@@ -10,17 +10,22 @@
 namespace layline {
 namespace {
 
-/// The digits of a value, "4 2 3"; with a question mark if nothing is proved with them.
+/// The digits of a value, "4 2 3", or "3 2 | 2 3" where its cuts do not go together; with a
+/// question mark if nothing is proved with them.
 std::string digits_of(std::string_view name, const std::string& body) {
   const Graph graph = parse_graph("graph \"test\" {\n" + body + "\n}\n", "test");
   const TargetOrders target;
   const PlacementLimits limits;
   const Candidates candidates(graph, target, limits);
-  const auto found = find_digits(candidates.problem());
+  const auto found = find_cuts(candidates.problem());
   for (ValueIndex v : found.indices()) {
-    if (candidates.problem().values[v].root->name() != name) continue;
+    const Value& value = *candidates.problem().values[v].root;
+    if (value.name() != name) continue;
     std::string text;
-    for (const Dim& digit : found[v].size) text += (text.empty() ? "" : " ") + to_string(digit);
+    for (const Dims& digits : digits_between(found[v].cuts, element_count(value.shape()))) {
+      if (!text.empty()) text += " | ";
+      for (size_t i = 0; i < digits.size(); ++i) text += (i == 0 ? "" : " ") + to_string(digits[i]);
+    }
     return text + (found[v].complete ? "" : "?");
   }
   return "no value";
@@ -100,7 +105,7 @@ TEST(GraphDigits, NeighboursAreToldApartWhereTheyDiffer) {
   EXPECT_EQ(with("input \"z\" %z : f32[7,5]", "linear(%x, %z)"), "24 5");
 }
 
-TEST(GraphDigits, NothingIsProvedOfCutsThatDoNotAgree) {
+TEST(GraphDigits, CutsThatDoNotAgreeAreBothFollowed) {
   const std::string cuts =
       "input \"x\" %x : f32[6]\n"
       "%a = relayout(%x) { relayout = [6] (2,3)->(1,0) [6] }\n%b = neg(%a)\n"
@@ -110,29 +115,29 @@ TEST(GraphDigits, NothingIsProvedOfCutsThatDoNotAgree) {
   const std::string both = cuts +
                            "%c = relayout(%x) { relayout = [6] (3,2)->(1,0) [6] }\n%d = neg(%c)\n"
                            "output \"d\" %d";
-  EXPECT_EQ(digits_of("x", both), "2 3?");
-  // Two inputs of one op that are cut in different ways: the second is not followed.
+  EXPECT_EQ(digits_of("x", both), "2 3 | 3 2");
+  // Two inputs of one op that are cut in different ways: each follows the other.
   const std::string op =
       "input \"x\" %x : f32[6]\ninput \"z\" %z : f32[6]\n"
       "%a = relayout(%x) { relayout = [6] (2,3)->(1,0) [6] }\n%b = neg(%a)\n"
       "%c = relayout(%z) { relayout = [6] (3,2)->(1,0) [6] }\n%d = neg(%c)\n"
       "%y = add(%x, %z)\noutput \"b\" %b\noutput \"d\" %d\noutput \"y\" %y";
-  EXPECT_EQ(digits_of("x", op), "2 3");
-  EXPECT_EQ(digits_of("y", op), "2 3");
-  EXPECT_EQ(digits_of("z", op), "3 2?");
+  EXPECT_EQ(digits_of("x", op), "2 3 | 3 2");
+  EXPECT_EQ(digits_of("y", op), "2 3 | 3 2");
+  EXPECT_EQ(digits_of("z", op), "3 2 | 2 3");
 }
 
 TEST(GraphDigits, OfStatesAndOfNothing) {
   const std::string state =
       "input \"x\" %x : f32[2,3]\nstate \"s\" %s = f32[2,3] splat 0\n"
       "%y = add(%x, %s)\n%z = neg(%x)\noutput \"z\" %z\nwrite %y to %s";
-  EXPECT_EQ(digits_of("s", state), "6?");
-  EXPECT_EQ(digits_of("y", state), "6?");
+  EXPECT_EQ(digits_of("s", state), "6");
+  EXPECT_EQ(digits_of("y", state), "6");
   EXPECT_EQ(digits_of("z", state), "6");
   EXPECT_EQ(digits_of("x",
                       "input \"x\" %x : f32[0,3]\ninput \"z\" %z : f32[2,3]\n"
                       "%y = concat(%x, %z) { axis = 0 }\noutput \"y\" %y"),
-            "");
+            "0");
   EXPECT_EQ(digits_of("y",
                       "input \"x\" %x : f32[0,3]\ninput \"z\" %z : f32[2,3]\n"
                       "%y = concat(%x, %z) { axis = 0 }\noutput \"y\" %y"),
@@ -140,15 +145,48 @@ TEST(GraphDigits, OfStatesAndOfNothing) {
   EXPECT_EQ(digits_of("x", "input \"x\" %x : f32[1,1]\n%y = neg(%x)\noutput \"y\" %y"), "");
 }
 
+TEST(GraphDigits, OfAStateAreThoseOfWhatIsWrittenToIt) {
+  const std::string state =
+      "input \"x\" %x : f32[2,3]\nstate \"s\" %s = f32[2,3] splat 0\n"
+      "%y = add(%x, %s)\n%t = relayout(%y) { relayout = [2,3] (2,3)->(1,0) [3,2] }\n"
+      "%z = neg(%t)\noutput \"z\" %z\nwrite %y to %s";
+  for (const char* value : {"s", "x", "y"}) EXPECT_EQ(digits_of(value, state), "2 3") << value;
+}
+
+TEST(GraphDigits, MoreCutsThanCanBeToldApartProveNothing) {
+  // Every divisor of 5040 but itself and 1: 58 cuts.
+  std::string body = "input \"x\" %x : f32[5040]\n";
+  for (int64_t d = 2; d < 5040; ++d)
+    if (5040 % d == 0)
+      body += fmt::format(
+          "%a{0} = relayout(%x) {{ relayout = [5040] ({0},{1})->(1,0) [5040] }}\n"
+          "output \"a{0}\" %a{0}\n",
+          d, 5040 / d);
+  EXPECT_TRUE(digits_of("x", body).ends_with("?"));
+}
+
 TEST(GraphDigits, MoveWithARelayout) {
-  const auto moved = [](const Dims& digits, const char* relayout) {
-    return moved_digits(digits, parse_relayout(relayout));
+  const auto moved = [](const Cuts& cuts, const char* relayout) {
+    return moved_cuts(cuts, parse_relayout(relayout));
   };
-  EXPECT_EQ(moved({2, 3, 4}, "[6,4] (6,4)->(1,0) [4,6]"), (Dims{4, 2, 3}));
-  EXPECT_EQ(moved({2, 3, 4}, "[6,4] -> [24]"), (Dims{2, 3, 4}));
-  EXPECT_EQ(moved({24}, "[6,4] (6,4)->(1,0) [4,6]"), (Dims{4, 6}));
-  EXPECT_EQ(moved({3, 2}, "[6] (2,3)->(1,0) [6]"), std::nullopt);
-  EXPECT_EQ(moved_digits({}, Relayout::identity({0, 3})), Dims{});
+  EXPECT_EQ(moved({4, 12}, "[6,4] (6,4)->(1,0) [4,6]"), (Cuts{6, 3}));
+  EXPECT_EQ(moved({2}, "[6,4] (6,4)->(1,0) [4,6]"), (Cuts{6, 12}));
+  EXPECT_EQ(moved({4, 12}, "[6,4] -> [24]"), (Cuts{4, 12}));
+  EXPECT_EQ(moved({}, "[6,4] (6,4)->(1,0) [4,6]"), (Cuts{6}));
+  EXPECT_EQ(moved({3}, "[6] (3,2)->(1,0) [6]"), (Cuts{3})) << "the relayout's own";
+  EXPECT_EQ(moved({2}, "[6] (2,3)->(1,0) [6]"), (Cuts{2})) << "the relayout's own";
+  EXPECT_EQ(moved_cuts({}, Relayout::identity({0, 3})), Cuts{});
+}
+
+TEST(GraphDigits, LieBetweenCuts) {
+  using All = std::vector<Dims>;
+  EXPECT_EQ(digits_between({2, 4}, 24), (All{{6, 2, 2}}));
+  EXPECT_EQ(digits_between({4, 2}, 24), (All{{6, 2, 2}}));
+  EXPECT_EQ(digits_between({2, 3}, 6), (All{{3, 2}, {2, 3}}));
+  EXPECT_EQ(digits_between({2, 3, 6}, 12), (All{{2, 3, 2}, {2, 2, 3}}));
+  EXPECT_EQ(digits_between({2, 3, 4}, 12), (All{{3, 2, 2}, {4, 3}}));
+  EXPECT_EQ(digits_between({}, 12), (All{{12}}));
+  EXPECT_EQ(digits_between({}, 1), (All{{}}));
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ PlacementLimits random_limits(Random& random) {
   less(limits.digits, 3);
   less(limits.kept_sets, 4);
   less(limits.readers_in_one_table, 1);
+  less(limits.entries_of_own_copies, 3000);
   less(limits.small_tables, 8);
   limits.part_tables = limits.few_ops_tables = limits.small_tables;
   if (random.chance(2)) less(limits.few_ops_tables, 64);
@@ -124,12 +125,10 @@ TEST(Bounds, HoldWhateverGivesUpOnXnnpack) {
   expect_both(compare(xnnpack::rules().orders, Ops::awkward, 400, true));
 }
 
-/// Cuts that do not agree, six digits at a port and states: what is called optimal is.
-TEST(Bounds, HoldOnAwkwardGraphs) {
+/// Cuts that do not agree, many readers and states: all is proved, and what is called optimal is.
+TEST(Bounds, AreReachedOnAwkwardGraphs) {
   const Claims claims = compare({}, Ops::awkward, 600, false);
-  if (claims.graphs >= 100) {
-    EXPECT_LT(claims.proved, claims.graphs);
-  }
+  EXPECT_GE(claims.proved, claims.graphs - claims.graphs / 50);
 }
 
 /// What the moves of a graph cost as it stands is what placement begins with, and after it what

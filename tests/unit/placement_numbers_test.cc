@@ -67,60 +67,70 @@ TEST(PlacementNumbers, OfEveryLimit) {
       {"as they are", [](PlacementLimits&) {},
        "cost 62044 41 53 51 bound 62044 41 "
        "candidates 1178 regions 45 124 optimal 60 orders c9fa",
-       "cost 70327 48 53 35 bound 48383 35 "
-       "candidates 932 regions 45 113 optimal 46 orders 2a3c"},
+       "cost 70254 48 54 36 bound 70254 48 "
+       "candidates 1195 regions 45 113 optimal 60 orders 20f1"},
       {"orders", [](PlacementLimits& l) { l.orders = 3; },
        "cost 62044 41 56 51 bound 62044 41 "
-       "candidates 1175 regions 45 124 optimal 60 orders bbed",
-       "cost 70327 48 54 35 bound 48383 35 "
-       "candidates 926 regions 45 113 optimal 46 orders de97"},
+       "candidates 1175 regions 45 124 optimal 60 orders 164d",
+       "cost 70254 48 55 36 bound 70254 48 "
+       "candidates 1195 regions 45 113 optimal 60 orders fe39"},
       {"forms", [](PlacementLimits& l) { l.forms = 3; },
-       "cost 62044 41 55 51 bound 62044 41 "
-       "candidates 1193 regions 43 118 optimal 60 orders 7abb",
-       "cost 78376 54 46 29 bound 48383 35 "
-       "candidates 939 regions 45 101 optimal 46 orders 9207"},
+       "cost 62044 41 53 51 bound 62044 41 "
+       "candidates 1193 regions 43 118 optimal 60 orders a27a",
+       "cost 70254 48 54 36 bound 70254 48 "
+       "candidates 1193 regions 45 101 optimal 60 orders 5945"},
       {"joined orders", [](PlacementLimits& l) { l.orders = l.joined_orders = 4; },
        "cost 62044 41 56 51 bound 62044 41 "
-       "candidates 1178 regions 45 124 optimal 60 orders 2f94",
-       "cost 70327 48 54 35 bound 48383 35 "
-       "candidates 932 regions 45 113 optimal 46 orders 9421"},
+       "candidates 1178 regions 45 124 optimal 60 orders e703",
+       "cost 70254 48 55 36 bound 70254 48 "
+       "candidates 1195 regions 45 113 optimal 60 orders 5814"},
       {"all orders", [](PlacementLimits& l) { l.all_orders = 8; },
        "cost 62813 41 52 52 bound 43902 29 "
-       "candidates 656 regions 45 124 optimal 47 orders e787",
-       "cost 71394 49 51 33 bound 36891 27 "
-       "candidates 581 regions 45 113 optimal 40 orders 767d"},
+       "candidates 656 regions 45 124 optimal 47 orders 96b2",
+       "cost 71363 49 51 34 bound 51354 36 "
+       "candidates 650 regions 45 113 optimal 50 orders bdd8"},
       {"digits", [](PlacementLimits& l) { l.digits = 3; },
-       "cost 62813 41 52 52 bound 43118 29 "
-       "candidates 651 regions 45 124 optimal 47 orders 8c18",
-       "cost 71394 49 51 33 bound 36891 27 "
-       "candidates 583 regions 45 113 optimal 40 orders b99f"},
+       "cost 62813 41 52 52 bound 44461 30 "
+       "candidates 663 regions 45 124 optimal 47 orders 1478",
+       "cost 71394 49 51 33 bound 48224 34 "
+       "candidates 642 regions 45 113 optimal 49 orders 759b"},
       {"sets",
        [](PlacementLimits& l) {
          l.readers_in_one_table = 0;
          l.kept_sets = 3;
        },
+       "cost 68189 45 49 47 bound 50807 33 "
+       "candidates 1186 regions 45 124 optimal 53 orders ed46",
+       "cost 79316 55 44 29 bound 60007 40 "
+       "candidates 1206 regions 45 113 optimal 54 orders bc16"},
+      {"own copies",
+       [](PlacementLimits& l) {
+         l.readers_in_one_table = 0;
+         l.kept_sets = 3;
+         l.entries_of_own_copies = 0;
+       },
        "cost 70585 47 46 45 bound 49406 31 "
        "candidates 1186 regions 45 124 optimal 52 orders d606",
-       "cost 86094 60 43 23 bound 38891 27 "
-       "candidates 938 regions 45 113 optimal 40 orders d42"},
+       "cost 86094 60 43 23 bound 53651 35 "
+       "candidates 1206 regions 45 113 optimal 48 orders f299"},
       {"readers in one table", [](PlacementLimits& l) { l.readers_in_one_table = 1; },
        "cost 62044 41 53 51 bound 62044 41 "
        "candidates 1178 regions 45 124 optimal 60 orders c9fa",
-       "cost 70327 48 53 35 bound 48383 35 "
-       "candidates 932 regions 45 113 optimal 46 orders 2a3c"},
+       "cost 70254 48 54 36 bound 70254 48 "
+       "candidates 1195 regions 45 113 optimal 60 orders 20f1"},
       {"entries in one table", [](PlacementLimits& l) { l.entries_in_one_table = 12; },
        "cost 62044 41 53 51 bound 62044 41 "
        "candidates 1178 regions 45 124 optimal 60 orders c9fa",
-       "cost 70327 48 53 35 bound 48383 35 "
-       "candidates 932 regions 45 113 optimal 46 orders 2a3c"},
+       "cost 70254 48 54 36 bound 70254 48 "
+       "candidates 1195 regions 45 113 optimal 60 orders 20f1"},
       {"tables",
        [](PlacementLimits& l) {
          l.small_tables = l.part_tables = l.few_ops_tables = l.large_tables = 8;
        },
        "cost 62044 41 53 51 bound 62044 41 "
        "candidates 1180 regions 45 124 optimal 60 orders 9e34",
-       "cost 73536 51 51 29 bound 48383 35 "
-       "candidates 796 regions 45 113 optimal 46 orders 784"},
+       "cost 70254 48 54 36 bound 67938 46 "
+       "candidates 1192 regions 45 113 optimal 58 orders ee13"},
       {"few ops",
        [](PlacementLimits& l) {
          l.small_tables = 4;
@@ -130,40 +140,40 @@ TEST(PlacementNumbers, OfEveryLimit) {
        },
        "cost 62044 41 53 51 bound 62044 41 "
        "candidates 1178 regions 45 124 optimal 60 orders c9fa",
-       "cost 70327 48 53 35 bound 48383 35 "
-       "candidates 932 regions 45 113 optimal 46 orders 2a3c"},
+       "cost 70254 48 54 36 bound 70254 48 "
+       "candidates 1195 regions 45 113 optimal 60 orders 20f1"},
       {"rounds", [](PlacementLimits& l) { l.rounds = 2; },
        "cost 62044 41 53 51 bound 59138 37 "
        "candidates 1165 regions 45 124 optimal 55 orders 9cc9",
-       "cost 70327 48 53 35 bound 48383 35 "
-       "candidates 932 regions 45 113 optimal 46 orders 2a3c"},
+       "cost 70254 48 54 36 bound 70254 48 "
+       "candidates 1195 regions 45 113 optimal 60 orders 20f1"},
       {"growth",
        [](PlacementLimits& l) {
          l.digits = 2;
          l.growth_without_proof = 1;
        },
-       "cost 62813 41 52 52 bound 10408 6 "
-       "candidates 466 regions 45 124 optimal 34 orders 8ca1",
-       "cost 71394 49 51 33 bound 6520 5 "
-       "candidates 455 regions 45 113 optimal 27 orders c4cd"},
+       "cost 62813 41 52 52 bound 19776 13 "
+       "candidates 492 regions 45 124 optimal 34 orders 260f",
+       "cost 71394 49 51 33 bound 19370 14 "
+       "candidates 463 regions 45 113 optimal 33 orders 5cc8"},
       {"work",
        [](PlacementLimits& l) {
          l.work = 9000;
          l.work_of_op = 700;
        },
-       "cost 62813 41 52 52 bound 32437 17 "
-       "candidates 1048 regions 45 124 optimal 42 orders eb5c",
-       "cost 71394 49 51 33 bound 24855 17 "
-       "candidates 869 regions 45 113 optimal 35 orders 38d0"},
+       "cost 62813 41 52 52 bound 36709 20 "
+       "candidates 1070 regions 45 124 optimal 47 orders 6a52",
+       "cost 71394 49 51 33 bound 32737 21 "
+       "candidates 1118 regions 45 113 optimal 41 orders e114"},
       {"work without proof",
        [](PlacementLimits& l) {
          l.digits = 2;
          l.work_of_part_without_proof = 900;
        },
-       "cost 62813 41 52 52 bound 10905 7 "
-       "candidates 466 regions 45 124 optimal 34 orders 8ca1",
-       "cost 71394 49 51 33 bound 6520 5 "
-       "candidates 455 regions 45 113 optimal 27 orders c4cd"},
+       "cost 62813 41 52 52 bound 20273 14 "
+       "candidates 492 regions 45 124 optimal 34 orders 260f",
+       "cost 71394 49 51 33 bound 19370 14 "
+       "candidates 463 regions 45 113 optimal 33 orders 5cc8"},
   };
   for (const Case& c : cases) {
     PlacementLimits limits;

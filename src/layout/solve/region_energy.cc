@@ -125,37 +125,96 @@ class EnergyBuilder {
     }
   };
 
+  /// The ops at a value, and the copies of it that may be paid for.
+  struct ValueCopies {
+    OrdersAtValue writer;
+    std::vector<OrdersAtValue> readers;
+    std::vector<FormIndex> copies;
+    size_t reads = 0;  // how often the value is read, at most
+    KeptSets::Paid paid;
+    std::optional<PackedCost> most;  // what may be paid for the value
+  };
+
   /// Adds a variable for the set of copies in which the value is kept. The producer's table says
   /// what the set costs, and every reader's table asks for the copies that it reads. So a copy is
   /// paid once. Returns false if the tables are too large.
+  ///
+  /// Where there are too many sets, the variable is for the copies that several ops read. An op
+  /// pays by itself for what it reads beside them, so its table is over the written form, too.
   bool add_kept_copies(ValueIndex value, const Ports& p) {
     Conversions& conversions = choices_.conversions(value);
     Copies copies(conversions);
-    std::vector<OrdersAtValue> ops(1 + p.readers.size());
-    size_t reads = 0;
+    ValueCopies at;
+    at.readers.resize(p.readers.size());
+    std::vector<size_t> readers_of_copy;
     for (size_t r = 0; r < p.readers.size(); ++r) {
-      ops[r + 1].node = p.readers[r];
-      reads += add_reads(value, ops[r + 1], copies);
+      at.readers[r].node = p.readers[r];
+      at.reads += add_reads(value, at.readers[r], copies);
+      count_readers(at.readers[r], copies, readers_of_copy);
     }
-    OrdersAtValue& writer = ops[0];
-    writer.node = p.writer;
-    for (size_t i = 0; i < writer_orders(p); ++i) writer.add({written_at(p, i)});
+    at.writer.node = p.writer;
+    for (size_t i = 0; i < writer_orders(p); ++i) at.writer.add({written_at(p, i)});
+    at.most = most_paid(value);
+    at.copies = copies.forms();
+    at.paid = paid_for(at.copies, at.writer, p, conversions);
+    const KeptSets sets = kept_sets(at, at.reads);
 
-    const KeptSets::Paid paid = paid_for(copies.forms(), writer, p, conversions);
-    const std::optional<PackedCost> most = most_paid(value);
-    const KeptSets sets(copies.forms().size(), reads, limits_.kept_sets, paid,
-                        most.value_or(Cost::forbidden()));
-    size_t rows = 0;
-    for (const OrdersAtValue& op : ops) rows += op.forms.size();
-    if (!take_room(rows, sets.count())) return false;
-
-    add_rows_of_writer(writer, paid, sets);
+    ValueCopies shared = at;
+    std::erase_if(shared.copies,
+                  [&](FormIndex form) { return readers_of_copy[copies.place(form)] < 2; });
+    shared.paid = paid_for(shared.copies, shared.writer, p, conversions);
+    const KeptSets of_shared = kept_sets(shared, at.reads / 2);
+    if (pays_for_own_copies(shared, of_shared, sets)) {
+      if (!take_rows(shared, of_shared, shared.writer.forms.size())) return false;
+      add_rows_of_writer(shared, of_shared);
+      for (OrdersAtValue& reader : shared.readers)
+        add_rows_beside(reader, shared, of_shared, p, conversions);
+      return add_tables(shared, useful(shared));
+    }
+    if (!take_rows(at, sets, 1)) return false;
+    add_rows_of_writer(at, sets);
     if (sets.has_rest())
-      for (size_t w = 0; w < writer.forms.size(); ++w)
-        writer.rows[w].push_back(
-            least_of_rest(conversions, writer.forms[w][0], copies.forms(), p, sets));
-    for (size_t r = 1; r < ops.size(); ++r) add_rows_of_reader(ops[r], copies, sets);
-    return add_tables(ops, useful(ops, most));
+      for (size_t w = 0; w < at.writer.forms.size(); ++w)
+        at.writer.rows[w].push_back(
+            least_of_rest(conversions, at.writer.forms[w][0], at.copies, p, sets));
+    for (OrdersAtValue& reader : at.readers) add_rows_of_reader(reader, copies, sets);
+    return add_tables(at, useful(at));
+  }
+
+  KeptSets kept_sets(const ValueCopies& at, size_t most_copies) const {
+    return {at.copies.size(), most_copies, limits_.kept_sets, at.paid,
+            at.most.value_or(Cost::forbidden())};
+  }
+
+  /// Counts the op at every copy that it reads in one of its orders.
+  static void count_readers(const OrdersAtValue& reader, const Copies& copies,
+                            std::vector<size_t>& readers_of_copy) {
+    readers_of_copy.resize(copies.forms().size(), 0);
+    std::vector<bool> counted(readers_of_copy.size(), false);
+    for (const std::vector<FormIndex>& read : reader.forms)
+      for (FormIndex form : read) {
+        const size_t copy = copies.place(form);
+        readers_of_copy[copy] += !counted[copy];
+        counted[copy] = true;
+      }
+  }
+
+  /// Whether readers pay by themselves for what is not shared. There are fewer sets then, but the
+  /// readers' tables are over the written form, too, so this is for sets that are too many.
+  bool pays_for_own_copies(const ValueCopies& at, const KeptSets& of_shared,
+                           const KeptSets& sets) const {
+    if (!sets.has_rest() || of_shared.has_rest()) return false;
+    size_t orders = 0;
+    for (const OrdersAtValue& reader : at.readers) orders += reader.of_order.size();
+    return orders * at.writer.of_order.size() * of_shared.count() <=
+           std::min(limits_.entries_of_own_copies, room_ / 4);
+  }
+
+  /// Takes the room for the rows of all ops, those of readers for each of some written forms.
+  bool take_rows(const ValueCopies& at, const KeptSets& sets, size_t written) {
+    size_t rows = at.writer.forms.size();
+    for (const OrdersAtValue& reader : at.readers) rows += reader.forms.size() * written;
+    return take_room(rows, sets.count());
   }
 
   /// Adds what a reader reads of the value in each order. Returns how many reads one order has.
@@ -185,8 +244,9 @@ class EnergyBuilder {
     return paid;
   }
 
-  static void add_rows_of_writer(OrdersAtValue& writer, const KeptSets::Paid& paid,
-                                 const KeptSets& sets) {
+  static void add_rows_of_writer(ValueCopies& at, const KeptSets& sets) {
+    const KeptSets::Paid& paid = at.paid;
+    OrdersAtValue& writer = at.writer;
     const size_t written = writer.forms.size();
     std::vector<PackedCost> each(paid.copy.size() / written);
     for (size_t w = 0; w < written; ++w) {
@@ -215,6 +275,32 @@ class EnergyBuilder {
     }
   }
 
+  /// For each form that may be written, the rows of all that the op reads: what the set lacks is
+  /// paid by the op.
+  static void add_rows_beside(OrdersAtValue& reader, const ValueCopies& at, const KeptSets& sets,
+                              const Ports& p, Conversions& conversions) {
+    std::vector<FormIndex> paid;
+    for (const std::vector<FormIndex>& written : at.writer.forms)
+      for (const std::vector<FormIndex>& read : reader.forms) {
+        // What the op pays for copies that are not among the shared ones, and for each that is.
+        PackedCost own;
+        std::vector<PackedCost> of_copy(at.copies.size());
+        paid = p.fixed;
+        for (FormIndex form : read) {
+          const PackedCost cost = conversions.added(written[0], paid, form);
+          const auto copy = std::ranges::find_if(at.copies, [&](FormIndex other) {
+            return conversions.movement(other) == conversions.movement(form);
+          });
+          own += cost;
+          if (copy != at.copies.end())
+            of_copy[static_cast<size_t>(copy - at.copies.begin())] += cost;
+          paid.push_back(form);
+        }
+        auto& row = reader.rows.emplace_back();
+        for (PackedCost saved : sets.sums(PackedCost{}, of_copy)) row.push_back(own - saved);
+      }
+  }
+
   /// What may be paid for a value at most.
   std::optional<PackedCost> most_paid(ValueIndex value) const {
     const auto limit = most_paid_.find(value);
@@ -224,26 +310,27 @@ class EnergyBuilder {
 
   /// The sets that can be part of anything cheaper than `most`. The ops at a value cost at least so
   /// much with each set.
-  std::vector<size_t> useful(const std::vector<OrdersAtValue>& ops,
-                             std::optional<PackedCost> most) {
-    std::vector<PackedCost> all(ops[0].rows[0].size());
-    for (size_t i = 0; i < ops.size(); ++i) {
-      const OrdersAtValue& op = ops[i];
+  std::vector<size_t> useful(const ValueCopies& at) {
+    const size_t sets = at.writer.rows[0].size();
+    std::vector<PackedCost> all(sets);
+    std::optional<PackedCost> most = at.most;
+    const auto add = [&](const OrdersAtValue& op, bool counted) {
       std::vector<PackedCost> own(op.forms.size(), Cost::forbidden());  // the cheapest order
       for (size_t k = 0; k < op.of_order.size(); ++k) {
         PackedCost& least = own[op.of_order[k]];
-        const bool counted = !op.node || (i > 0 && op.node == ops[0].node);
         least =
             std::min(least, counted ? PackedCost{}
                                     : choices_.node_cost(*op.node, choices_.left_at(*op.node, k)));
       }
-      std::vector<PackedCost> best(all.size(), Cost::forbidden());
-      for (size_t f = 0; f < op.rows.size(); ++f)
-        for (size_t set = 0; set < best.size(); ++set)
-          best[set] = std::min(best[set], own[f] + op.rows[f][set]);
-      for (size_t set = 0; set < best.size(); ++set) all[set] += best[set];
+      std::vector<PackedCost> best(sets, Cost::forbidden());
+      for (size_t row = 0; row < op.rows.size(); ++row)
+        for (size_t set = 0; set < sets; ++set)
+          best[set] = std::min(best[set], own[row % own.size()] + op.rows[row][set]);
+      for (size_t set = 0; set < sets; ++set) all[set] += best[set];
       if (most) *most += *std::ranges::min_element(own);
-    }
+    };
+    add(at.writer, !at.writer.node);
+    for (const OrdersAtValue& reader : at.readers) add(reader, reader.node == at.writer.node);
     const auto limit = most.value_or(Cost::forbidden()).price();
     std::vector<size_t> result;
     for (size_t set = 0; set < all.size(); ++set)
@@ -251,19 +338,34 @@ class EnergyBuilder {
     return result;
   }
 
-  bool add_tables(const std::vector<OrdersAtValue>& ops, const std::vector<size_t>& sets) {
+  /// Adds the tables of the ops at a value. Those of a reader are over the written form, too, if it
+  /// has rows for each.
+  bool add_tables(const ValueCopies& at, const std::vector<size_t>& sets) {
     const size_t kept = energy_.domain.size();
     energy_.domain.push_back(sets.size());
-    for (const OrdersAtValue& op : ops) {
-      if (!take_room(op.of_order.size(), sets.size())) return false;
-      Table table;
-      if (op.node) table.scope.push_back(variable_.at(*op.node));
-      table.scope.push_back(kept);
-      table.entries.reserve(op.of_order.size() * sets.size());
-      for (size_t form : op.of_order)
-        for (size_t set : sets) table.entries.push_back(op.rows[form][set]);
-      energy_.tables.push_back(std::move(table));
-    }
+    if (!add_table_of(at.writer, nullptr, kept, sets)) return false;
+    return std::ranges::all_of(at.readers, [&](const OrdersAtValue& reader) {
+      const bool each = reader.rows.size() > reader.forms.size();
+      return add_table_of(reader, each ? &at.writer : nullptr, kept, sets);
+    });
+  }
+
+  bool add_table_of(const OrdersAtValue& op, const OrdersAtValue* writer, size_t kept,
+                    const std::vector<size_t>& sets) {
+    const std::vector<size_t> any = {0};
+    const std::vector<size_t>& written = writer != nullptr ? writer->of_order : any;
+    if (!take_room(op.of_order.size() * written.size(), sets.size())) return false;
+    Table table;
+    if (writer != nullptr && writer->node) table.scope.push_back(variable_.at(*writer->node));
+    if (op.node) table.scope.push_back(variable_.at(*op.node));
+    table.scope.push_back(kept);
+    table.entries.reserve(op.of_order.size() * written.size() * sets.size());
+    for (size_t w : written)
+      for (size_t form : op.of_order) {
+        const auto& row = op.rows[w * op.forms.size() + form];
+        for (size_t set : sets) table.entries.push_back(row[set]);
+      }
+    energy_.tables.push_back(std::move(table));
     return true;
   }
 

@@ -76,8 +76,8 @@ class Solver::Implementation {
     return nodes;
   }
 
-  PartialCost part(const std::vector<NodeIndex>& nodes, const ChosenOrders& order,
-                   size_t most_work) {
+  PartialCost part(const std::vector<NodeIndex>& nodes, const ChosenOrders& order, size_t most_work,
+                   Effort effort) {
     for (NodeIndex node : nodes) inside_[node] = true;
     PartialCost result;
     Region region;
@@ -97,7 +97,7 @@ class Solver::Implementation {
       return true;
     });
     result.least = result.chosen;
-    if (!region.nodes.empty()) search(region, order, most_work, result);
+    if (!region.nodes.empty()) search(region, order, most_work, effort, result);
     for (NodeIndex node : nodes) inside_[node] = false;
     return result;
   }
@@ -146,7 +146,7 @@ class Solver::Implementation {
   /// fewer orders are left below it and the smaller are the tables. So the search begins below a
   /// limit that is little more than what everything costs at least. Whatever is found there says
   /// that the part is too small to prove anything.
-  void search(const Region& region, const ChosenOrders& order, size_t most_work,
+  void search(const Region& region, const ChosenOrders& order, size_t most_work, Effort effort,
               PartialCost& result) {
     const Cost known = choices_.cost_in(region, order), rest = result.least;
     result.chosen += known;
@@ -157,15 +157,15 @@ class Solver::Implementation {
       if (gap >= kShareOfGap) {
         const Cost limit{least + gap / kShareOfGap, 0, 0, 0};
         if (const auto narrowed = narrow(choices_, region, limit))
-          bound = search_below(limit, *narrowed, region, known, most_work, result);
+          bound = search_below(limit, *narrowed, region, known, most_work, effort, result);
         else
           bound = limit;
       }
       if (result.cheapest.empty()) {
         for (size_t i = 0; i < region.nodes.size(); ++i)
           choices_.left(region.nodes[i]) = std::move(below_known->left[i]);
-        bound =
-            std::max(bound, search_below(known, *below_known, region, known, most_work, result));
+        bound = std::max(
+            bound, search_below(known, *below_known, region, known, most_work, effort, result));
       }
       result.least = rest + bound;
     }
@@ -175,7 +175,7 @@ class Solver::Implementation {
   /// What a region costs at least, or the limit if the region costs more. Records the cheapest
   /// orders that are found below the limit.
   Cost search_below(Cost limit, const Narrowed& narrowed, const Region& region, Cost known,
-                    size_t most_work, PartialCost& result) {
+                    size_t most_work, Effort effort, PartialCost& result) {
     const bool small = region.nodes.size() <= limits_.few_ops;
     const auto work_left = [&] { return most_work - std::min(most_work, result.work); };
     const size_t most_entries = work_left() / kWorkOfEntry;
@@ -186,6 +186,19 @@ class Solver::Implementation {
       result.decided = false;
       result.work = most_work;
       return {};
+    }
+    const bool possible = std::ranges::find(energy->domain, size_t{0}) == energy->domain.end();
+    if (effort == Effort::until_cheaper && possible) {
+      // Small tables find a cheaper choice nearly always, if there is one.
+      const Minimum guess = minimise(*energy, limits_.small_tables, work_left());
+      result.work += guess.work;
+      result.guessed = guess.cost.price() < known.price();
+      if (result.guessed) {
+        for (size_t i = 0; i < region.nodes.size(); ++i)
+          result.cheapest.emplace_back(region.nodes[i],
+                                       choices_.left_at(region.nodes[i], guess.choice[i]));
+        return guess.bound;
+      }
     }
     const Pruned pruned = prune(*std::move(energy), limit, work_left());
     result.work += pruned.work;
@@ -249,8 +262,8 @@ std::vector<NodeIndex> Solver::paying(const ChosenOrders& order) {
   return implementation_->paying(order);
 }
 PartialCost Solver::part(const std::vector<NodeIndex>& nodes, const ChosenOrders& order,
-                         size_t most_work) {
-  return implementation_->part(nodes, order, most_work);
+                         size_t most_work, Effort effort) {
+  return implementation_->part(nodes, order, most_work, effort);
 }
 Cost Solver::around(const std::vector<NodeIndex>& nodes, const ChosenOrders& order) {
   return implementation_->around(nodes, order);

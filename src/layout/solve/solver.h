@@ -26,11 +26,16 @@ struct PartialCost {
   /// The cheapest orders that were found for the ops inside; empty where nothing can be cheaper
   /// than the given choice.
   std::vector<std::pair<NodeIndex, OrderIndex>> cheapest;
-  bool decided = true;  // it is known whether anything is cheaper
-  size_t work = 0;      // entries of tables that were looked at
+  bool decided = true;   // it is known whether anything is cheaper
+  bool guessed = false;  // something cheaper was found at once, and `least` not worked out further
+  size_t work = 0;       // entries of tables that were looked at
   /// Nothing is cheaper than the given choice.
   bool reached() const { return least.price() == chosen.price(); }
 };
+
+/// How far a part is looked into. A part that is too small to prove anything should cost little:
+/// its bound is of no use once the part has grown.
+enum class Effort { until_cheaper, until_bounded };
 
 /// Examples are of conv -> relu -> linear, with relayouts from NHWC to NCHW and flat between them
 /// (docs/placement.md, "Worked example").
@@ -57,12 +62,13 @@ class Solver {
   /// What a part costs: `nodes`, which are distinct and at least one, and the values at them, but
   /// for values that are written outside by ops with a choice. `least` holds for all orders if the
   /// nodes are complete, and otherwise for their candidates. Gives up after `most_work` entries of
-  /// tables: the part is then undecided, and `least` is lower. 0 is always valid.
+  /// tables: the part is then undecided, and `least` is lower. 0 is always valid. The effort may
+  /// end as soon as something cheaper than the given choice is found.
   ///
   ///   The part {conv, relu} in the source orders: `chosen` is a permute, and `least` is 0, with
   ///   relu in NHWC, because linear is outside and may read anything.
-  PartialCost part(const std::vector<NodeIndex>& nodes, const ChosenOrders& order,
-                   size_t most_work);
+  PartialCost part(const std::vector<NodeIndex>& nodes, const ChosenOrders& order, size_t most_work,
+                   Effort effort);
 
   /// What these ops and all values at them cost in a choice. A change of orders of `nodes` changes
   /// the total by as much as it changes this.
