@@ -16,8 +16,10 @@ namespace layline {
 struct Certificate {
   Cost cost;
   Cost bound;
-  Cost before;   // what the moves would cost if placement had changed nothing
-  Cost written;  // what they cost when all later passes have run: nothing is proved of the rest
+  Cost before;  // what the moves would cost if placement had changed nothing
+  /// What they cost when all later passes have run: nothing is proved of the rest. Found with
+  /// PipelineOptions::explain only.
+  Cost written;
   size_t ops = 0;
   size_t candidates = 0;      // orders, over all ops
   size_t regions = 0;         // groups of connected ops that have a choice

@@ -136,7 +136,7 @@ class Run {
 
   PipelineReport run() {
     for (size_t i = 0; i < std::size(kSchedule); ++i) run_group(kSchedule[i], i);
-    if (report_.certificate)
+    if (report_.certificate && options_.explain)
       report_.certificate->written = standing_cost(graph_, options_.target.orders_for(graph_));
     return std::move(report_);
   }

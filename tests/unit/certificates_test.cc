@@ -41,6 +41,7 @@ std::vector<std::string> lines(const std::string& target) {
   for (const fs::path& model : models()) {
     CompileOptions options;
     options.target = target;
+    options.explain = true;
     if (target == "xnnpack") options.for_target.profile = "epyc-avx512";
     std::vector<Certificate> certificates;
     try {
