@@ -1,7 +1,8 @@
 // Computes depthwise convolutions of integers on real numbers, if the target's costs say that this
 // is faster, quantising included. Kernels multiply and add as many integers at a time as reals, but
-// must widen them first. The result is the same: by definition a quantised op is computed on reals
-// and quantised again (docs/quantisation.md).
+// must widen them first. A window that no depthwise kernel has is one matrix for each channel; on
+// real numbers, split_depthwise makes small windows of it. The result is the same: by definition a
+// quantised op is computed on reals and quantised again (docs/quantisation.md).
 #include "ir/evaluate.h"
 #include "ir/quantised_tensor.h"
 #include "ir/tensor.h"
@@ -14,6 +15,13 @@ namespace {
 bool is_depthwise_of_integers(const Node& conv) {
   return conv.attrs<ConvAttrs>().groups > 1 && conv.operand(1)->shape().back().is_one() &&
          conv.operand(0)->type().quantisation && conv.result()->type().quantisation;
+}
+
+/// What a product on integers costs. Matrices for each channel are no faster on integers than on
+/// reals.
+int64_t integer_fs(const ProductCosts& products, int64_t places, int64_t most_places) {
+  if (places > most_places) return products.grouped_fs;
+  return places <= 9 ? products.integer_depthwise9_fs : products.integer_depthwise25_fs;
 }
 
 Value* on_reals(const Builder& build, const Node& conv) {
@@ -36,14 +44,13 @@ bool real_depthwise(Graph& graph, PassContext& context) {
   for (Node* node : graph) {
     if (!node->is(Op::conv) || !is_depthwise_of_integers(*node)) continue;
     const auto sizes = conv_sizes(*node);
-    if (!sizes || sizes->rows * sizes->columns > kernels.back()) continue;
+    if (!sizes) continue;
     if (node->operand_count() > 2 && !stored_constant(node->operand(2))) continue;
     const double count = sizes->products(node->attrs<ConvAttrs>().groups);
     const int64_t numbers = sizes->batch * sizes->height * sizes->width * sizes->channels +
                             sizes->out_pixels() * sizes->out_channels;
-    const int64_t on_integers_fs = sizes->rows * sizes->columns <= 9
-                                       ? products.integer_depthwise9_fs
-                                       : products.integer_depthwise25_fs;
+    const int64_t on_integers_fs =
+        integer_fs(products, sizes->rows * sizes->columns, kernels.back());
     if (on_integers_fs == 0) continue;
     if (!pays(context, *node, products_us(count, on_integers_fs),
               products_us(count, products.depthwise_fs) +

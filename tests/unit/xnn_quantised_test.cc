@@ -44,37 +44,5 @@ TEST(XnnQuantised, AnActivationIsConvertedOnceForAllThatReadItAlike) {
   EXPECT_EQ(count(payload, fb_xnnpack::XNodeUnion::XNNFullyConnected), 2);
 }
 
-TEST(XnnQuantised, LargeDepthwiseWindowsAreConvolvedAsRealNumbers) {
-  Graph graph("depthwise");
-  const Builder build(graph, nullptr);
-  const QuantisationRef by = per_tensor(DType::i8, 0.05f, 3);
-  Value* x = graph.add_input("x", {DType::f32, {1, 9, 9, 4}});
-  Value* integers = build.add(Op::quantize, {x}, QuantisationAttrs{by});
-  auto refused = [&](int64_t kernel, int64_t groups) {
-    ConvAttrs attrs{{1, 1}, {1, 1}, {0, 0}, {0, 0}, groups, {}};
-    attrs.quantisation = by;
-    Value* weight = integer_weight(build, {4, kernel, kernel, 4 / groups});
-    return refusal(*build.add(Op::conv, {integers, weight}, attrs)->def());
-  };
-  EXPECT_EQ(refused(5, 4), "");
-  EXPECT_NE(refused(7, 4), "");
-  EXPECT_EQ(refused(7, 2), "");
-  EXPECT_EQ(refused(7, 1), "");
-  // One channel is no group of its own, and a transposed convolution has no depthwise kernel.
-  Value* gray = build.add(Op::quantize, {graph.add_input("g", {DType::f32, {1, 9, 9, 1}})},
-                          QuantisationAttrs{by});
-  ConvAttrs attrs{{1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, {}};
-  attrs.quantisation = by;
-  EXPECT_EQ(
-      refusal(*build.add(Op::conv, {gray, integer_weight(build, {4, 7, 7, 1})}, attrs)->def()), "");
-  ConvTransposeAttrs transposed{{1, 1}, {1, 1}, {0, 0}, {0, 0}, {0, 0}, 4, {}};
-  transposed.quantisation = by;
-  EXPECT_EQ(refusal(*build
-                         .add(Op::conv_transpose, {integers, integer_weight(build, {4, 7, 7, 1})},
-                              transposed)
-                         ->def()),
-            "");
-}
-
 }  // namespace
 }  // namespace layline::xnnpack

@@ -67,17 +67,6 @@ bool bias_fits(const Node& node, const std::vector<float>& scales) {
   return true;
 }
 
-/// Whether it is a depthwise convolution whose window no depthwise kernel on integers has. XNNPACK
-/// would multiply one matrix for each channel instead, several times slower than it convolves
-/// reals.
-bool is_large_depthwise(const Node& node) {
-  if (!node.is(Op::conv) || node.attrs<ConvAttrs>().groups == 1) return false;
-  const Shape& weight = node.operand(1)->shape();  // [outputs, ..., inputs of a group]
-  int64_t taps = 1;
-  for (size_t axis = 1; axis + 1 < weight.size(); ++axis) taps *= weight[axis].value();
-  return weight.back().is_one() && taps > kDepthwisePlaces.back();
-}
-
 std::string refuse_contraction(const Node& node) {
   const Value* weight = node.operand(1);
   const QuantisationRef& quantisation = weight->type().quantisation;
@@ -98,8 +87,6 @@ std::string refuse_contraction(const Node& node) {
                      group % kGroupMultiple != 0))
     return "XNNPACK has groups of 32 four-bit weights or a multiple, for dynamic activations";
   if (!real_x) {
-    if (is_large_depthwise(node))
-      return "XNNPACK's depthwise kernels on integers have windows of 25 elements at most";
     if (!is_activation(node.operand(0), false) || !is_activation(node.result(), false))
       return "XNNPACK's quantised products are of i8";
     const std::vector<float> scales = sum_scales(node.operand(0), weight);
