@@ -2,12 +2,14 @@
 // instructions and XNNPACK's serialised nodes. The `.pte` format has no field that says what they
 // stand for. So a JSON document travels in it as named data under `kDebugMapKey`:
 //
-//   {"version":1,"methods":{"forward":{
-//     "sources":["net.py:12: x = self.conv(x)"],
-//     "origins":[["conv2d_4","conv2d",1,"features.0"]],"instructions":[0,1]}}}
+//   {"version":2,"methods":{"forward":{
+//     "sources":["net.py:12: x = self.conv(x)"],"modules":["features.0"],
+//     "origins":[["conv2d_4",1,1,6]],"instructions":[0,1]}}}
 //
-// Handle n is the n-th origin: the value in layline's final graph, the node of the model that it
-// comes from, its source line (an index into `sources`, from 1; 0 for none) and its module.
+// Handle n is the n-th origin: the value in layline's final graph, its source line and its module
+// (indices into `sources` and `modules`, from 1; 0 for none), and the node of the model that it
+// comes from: left out where it has the value's name, a number where the value's name begins with
+// it, and otherwise its name.
 // `instructions` has the handle of each instruction of the method; a call of a delegate has 0, the
 // nodes in its payload have handles of their own.
 #pragma once

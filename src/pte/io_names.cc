@@ -1,7 +1,6 @@
 #include "pte/io_names.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -10,11 +9,12 @@
 
 #include "base/error.h"
 #include "layline/version.h"
+#include "pte/json_document.h"
 
 namespace layline::pte {
 namespace {
 
-constexpr int64_t kVersion = 1;
+constexpr JsonDocument kDocument{kIoNamesKey, 1};
 constexpr std::string_view kCompiler = "layline " LAYLINE_VERSION;
 constexpr size_t kMaxNameBytes = 200;  // leaves room for a suffix within the usual 255
 
@@ -90,27 +90,16 @@ void append_dynamic_sizes(std::string& out, const MethodIoNames& method) {
   out += ']';
 }
 
-[[noreturn]] void fail(std::string_view what) {
-  throw UserError("the program's `{}` data is damaged: {}; compile the model again", kIoNamesKey,
-                  what);
-}
-
-template <typename T, typename Element>
-T read(const Element& element, std::string_view what) {
-  T value{};
-  if (element.template get<T>().get(value) != simdjson::SUCCESS) fail(what);
-  return value;
-}
-
 std::vector<std::string> read_list(simdjson::dom::element method, std::string_view key) {
   const std::string not_a_list = fmt::format("`{}` is not a list", key);
   const std::string not_a_string = fmt::format("`{}` holds something that is not a string", key);
   std::vector<std::string> names;
   std::unordered_set<std::string_view> seen;
-  for (const auto item : read<simdjson::dom::array>(method[key], not_a_list)) {
-    const auto name = read<std::string_view>(item, not_a_string);
-    if (!is_safe_io_name(name)) fail(fmt::format("`{}` holds a name unsafe as a file name", key));
-    if (!seen.insert(name).second) fail(fmt::format("`{}` holds `{}` twice", key, name));
+  for (const auto item : kDocument.read<simdjson::dom::array>(method[key], not_a_list)) {
+    const auto name = kDocument.read<std::string_view>(item, not_a_string);
+    if (!is_safe_io_name(name))
+      kDocument.fail(fmt::format("`{}` holds a name unsafe as a file name", key));
+    if (!seen.insert(name).second) kDocument.fail(fmt::format("`{}` holds `{}` twice", key, name));
     names.emplace_back(name);
   }
   return names;
@@ -120,19 +109,21 @@ void read_dynamic_sizes(simdjson::dom::element element, MethodIoNames& method) {
   using simdjson::dom::array;
   array symbols;
   if (element["symbols"].get_array().get(symbols) != simdjson::SUCCESS) return;
-  if (symbols.size() == 0) fail("`symbols` is empty");
+  if (symbols.size() == 0) kDocument.fail("`symbols` is empty");
   for (const auto symbol : symbols)
     method.symbols.push_back(
-        {std::string(read<std::string_view>(symbol["name"], "a symbol has no `name`")),
-         read<int64_t>(symbol["min"], "a symbol has no `min`"),
-         read<int64_t>(symbol["max"], "a symbol has no `max`"),
-         std::string(read<std::string_view>(symbol["formula"], "a symbol has no `formula`"))});
-  for (const auto shape : read<array>(element["input_shapes"], "no `input_shapes`")) {
+        {std::string(kDocument.read<std::string_view>(symbol["name"], "a symbol has no `name`")),
+         kDocument.read<int64_t>(symbol["min"], "a symbol has no `min`"),
+         kDocument.read<int64_t>(symbol["max"], "a symbol has no `max`"),
+         std::string(
+             kDocument.read<std::string_view>(symbol["formula"], "a symbol has no `formula`"))});
+  for (const auto shape : kDocument.read<array>(element["input_shapes"], "no `input_shapes`")) {
     std::vector<std::string>& sizes = method.input_shapes.emplace_back();
-    for (const auto dim : read<array>(shape, "a shape is not a list"))
-      sizes.emplace_back(read<std::string_view>(dim, "a size is not a string"));
+    for (const auto dim : kDocument.read<array>(shape, "a shape is not a list"))
+      sizes.emplace_back(kDocument.read<std::string_view>(dim, "a size is not a string"));
   }
-  if (method.input_shapes.size() != method.inputs.size()) fail("not one shape for each input");
+  if (method.input_shapes.size() != method.inputs.size())
+    kDocument.fail("not one shape for each input");
 }
 
 }  // namespace
@@ -169,7 +160,7 @@ std::vector<std::string> make_io_names(const std::vector<std::string>& wanted) {
 
 std::string write_io_names(const std::vector<MethodIoNames>& methods) {
   std::string out =
-      fmt::format(R"({{"version":{},"compiler":"{}","methods":{{)", kVersion, kCompiler);
+      fmt::format(R"({{"version":{},"compiler":"{}","methods":{{)", kDocument.version, kCompiler);
   for (size_t i = 0; i < methods.size(); ++i) {
     if (i > 0) out += ',';
     append_json_string(out, methods[i].method);
@@ -186,18 +177,8 @@ std::string write_io_names(const std::vector<MethodIoNames>& methods) {
 
 std::vector<MethodIoNames> read_io_names(std::string_view json) {
   simdjson::dom::parser parser;
-  simdjson::dom::element document;
-  if (parser.parse(json.data(), json.size()).get(document) != simdjson::SUCCESS) {
-    fail("not a JSON document");
-  }
-  const auto version = read<int64_t>(document["version"], "no version");
-  if (version != kVersion) {
-    throw UserError("the program's `{}` data has version {}, this layline reads version {}",
-                    kIoNamesKey, version, kVersion);
-  }
   std::vector<MethodIoNames> result;
-  for (const auto& [name, method] :
-       read<simdjson::dom::object>(document["methods"], "no methods")) {
+  for (const auto& [name, method] : kDocument.methods(parser, json)) {
     result.push_back(
         {std::string(name), read_list(method, "inputs"), read_list(method, "outputs")});
     read_dynamic_sizes(method, result.back());

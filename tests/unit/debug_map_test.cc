@@ -16,17 +16,24 @@ using pte::MethodDebugMap;
 
 TEST(DebugMap, TheDocumentIsAsDescribed) {
   EXPECT_EQ(
-      pte::write_debug_map({{"forward", {{"y", "conv2d", "net.py:12", "features.0"}}, {0, 1}}}),
-      R"({"version":1,"methods":{"forward":{"sources":["net.py:12"],)"
-      R"("origins":[["y","conv2d",1,"features.0"]],"instructions":[0,1]}}})");
+      pte::write_debug_map({{"forward",
+                             {{"y", "conv2d", "net.py:12", "features.0"},
+                              {"conv2d_4", "conv2d", "", ""},
+                              {"conv2d", "conv2d", "net.py:12", ""}},
+                             {0, 1}}}),
+      R"({"version":2,"methods":{"forward":{"sources":["net.py:12"],"modules":["features.0"],)"
+      R"("origins":[["y",1,1,"conv2d"],["conv2d_4",0,0,6],["conv2d",1,0]],)"
+      R"("instructions":[0,1]}}})");
 }
 
 TEST(DebugMap, ReadsWhatItWrites) {
-  const std::vector<MethodDebugMap> methods = {
-      {"forward",
-       {{"x", "a", "x.py:1: \"y\"\n", ""}, {"y", "", "", "m"}, {"z", "c", "x.py:1: \"y\"\n", "m"}},
-       {0, 3}},
-      {"encode", {}, {}}};
+  const std::vector<MethodDebugMap> methods = {{"forward",
+                                                {{"x", "a", "x.py:1: \"y\"\n", ""},
+                                                 {"y", "", "", "m"},
+                                                 {"y_1", "y", "", "m"},
+                                                 {"z", "z", "x.py:1: \"y\"\n", "m"}},
+                                                {0, 3}},
+                                               {"encode", {}, {}}};
   EXPECT_EQ(pte::read_debug_map(pte::write_debug_map(methods)), methods);
 }
 
@@ -34,18 +41,24 @@ TEST(DebugMap, RefusesDamagedDocuments) {
   const char* const documents[] = {
       "",
       "[]",
-      R"({"version":2,"methods":{}})",
-      R"({"version":1})",
-      R"({"version":1,"methods":{"f":1}})",
-      R"({"version":1,"methods":{"f":{"sources":[],"origins":[]}}})",
-      R"({"version":1,"methods":{"f":{"sources":[1],"origins":[],"instructions":[]}}})",
-      R"({"version":1,"methods":{"f":{"sources":[],"origins":[["y","a",1,""]],"instructions":[]}}})",
-      R"({"version":1,"methods":{"f":{"sources":[],"origins":[["y","a",-1,""]],"instructions":[]}}})",
-      R"({"version":1,"methods":{"f":{"sources":[],"origins":[["y","a",0]],"instructions":[]}}})",
-      R"({"version":1,"methods":{"f":{"sources":["s"],"origins":[["y","a",2,""]],"instructions":[]}}})",
-      R"({"version":1,"methods":{"f":{"sources":[],"origins":[[1,"a",0,""]],"instructions":[]}}})",
-      R"({"version":1,"methods":{"f":{"sources":[],"origins":[["y","a",0,""]],"instructions":[2]}}})",
-      R"({"version":1,"methods":{"f":{"sources":[],"origins":[],"instructions":[1]}}})",
+      R"({"version":1,"methods":{}})",
+      R"({"version":2})",
+      R"({"version":2,"methods":{"f":1}})",
+      R"({"version":2,"methods":{"f":{"sources":[],"modules":[],"origins":[]}}})",
+      R"({"version":2,"methods":{"f":{"sources":[],"origins":[],"instructions":[]}}})",
+      R"({"version":2,"methods":{"f":{"sources":[1],"modules":[],"origins":[],"instructions":[]}}})",
+      R"({"version":2,"methods":{"f":{"sources":[],"modules":[],"origins":[["y",1,0]],"instructions":[]}}})",
+      R"({"version":2,"methods":{"f":{"sources":[],"modules":[],"origins":[["y",-1,0]],"instructions":[]}}})",
+      R"({"version":2,"methods":{"f":{"sources":[],"modules":[],"origins":[["y",0]],"instructions":[]}}})",
+      R"({"version":2,"methods":{"f":{"sources":[],"modules":[],"origins":[["y",0,0,"",1]],"instructions":[]}}})",
+      R"({"version":2,"methods":{"f":{"sources":["s"],"modules":["m"],"origins":[["y",2,0]],"instructions":[]}}})",
+      R"({"version":2,"methods":{"f":{"sources":["s"],"modules":["m"],"origins":[["y",0,2]],"instructions":[]}}})",
+      R"({"version":2,"methods":{"f":{"sources":[],"modules":[],"origins":[[1,0,0]],"instructions":[]}}})",
+      R"({"version":2,"methods":{"f":{"sources":[],"modules":[],"origins":[["y",0,0,1]],"instructions":[]}}})",
+      R"({"version":2,"methods":{"f":{"sources":[],"modules":[],"origins":[["y",0,0,-1]],"instructions":[]}}})",
+      R"({"version":2,"methods":{"f":{"sources":[],"modules":[],"origins":[["y",0,0,[]]],"instructions":[]}}})",
+      R"({"version":2,"methods":{"f":{"sources":[],"modules":[],"origins":[["y",0,0]],"instructions":[2]}}})",
+      R"({"version":2,"methods":{"f":{"sources":[],"modules":[],"origins":[],"instructions":[1]}}})",
   };
   for (const char* const document : documents)
     EXPECT_THROW(pte::read_debug_map(document), UserError) << document;

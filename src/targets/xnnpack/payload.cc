@@ -41,12 +41,19 @@ class Serialiser {
     return at->second;
   }
 
+  /// A list in the flatbuffer. Values of one shape share theirs.
+  Offset<flatbuffers::Vector<uint32_t>> list(const std::vector<uint32_t>& numbers) {
+    const auto [at, added] = lists_.try_emplace(numbers);
+    if (added) at->second = fbb_.CreateVector(numbers);
+    return at->second;
+  }
+
   void value(const PayloadValue& value, uint32_t id, uint32_t external_id, uint32_t flags) {
     const uint32_t constant = value.constant ? constant_index(*value.constant) : 0;
     const auto tensor =
         fb::CreateXNNTensorValue(fbb_, static_cast<fb::XNNDatatype>(value.datatype),
-                                 static_cast<uint32_t>(value.dims.size()),
-                                 fbb_.CreateVector(value.dims), constant, external_id, flags, id);
+                                 static_cast<uint32_t>(value.dims.size()), list(value.dims),
+                                 constant, external_id, flags, id);
     if (std::holds_alternative<std::monostate>(value.quantisation)) {
       values_.push_back(fb::CreateXValue(fbb_, fb::XValueUnion::XNNTensorValue, tensor.Union()));
       return;
@@ -255,30 +262,30 @@ class Serialiser {
             one_to_one(n.input, n.output, n.keep_dims ? kKeepDims : 0), n.range};
   }
   Made make(const Transpose& n) {
-    const auto perm = fbb_.CreateVector(n.perm);
+    const auto perm = list(n.perm);
     return {fb::XNodeUnion::XNNStaticTranspose,
             fb::CreateXNNStaticTranspose(fbb_, static_cast<uint32_t>(n.perm.size()), perm, n.input,
                                          n.output)
                 .Union()};
   }
   Made make(const Reshape& n) {
-    const auto shape = fbb_.CreateVector(n.shape);
+    const auto shape = list(n.shape);
     return {fb::XNodeUnion::XNNStaticReshape,
             fb::CreateXNNStaticReshape(fbb_, static_cast<uint32_t>(n.shape.size()), shape, n.input,
                                        n.output)
                 .Union()};
   }
   Made make(const Slice& n) {
-    const auto offsets = fbb_.CreateVector(n.offsets);
-    const auto sizes = fbb_.CreateVector(n.sizes);
+    const auto offsets = list(n.offsets);
+    const auto sizes = list(n.sizes);
     return {fb::XNodeUnion::XNNStaticSlice,
             fb::CreateXNNStaticSlice(fbb_, static_cast<uint32_t>(n.sizes.size()), offsets, sizes,
                                      n.input, n.output)
                 .Union()};
   }
   Made make(const ConstantPad& n) {
-    const auto before = fbb_.CreateVector(n.before);
-    const auto after = fbb_.CreateVector(n.after);
+    const auto before = list(n.before);
+    const auto after = list(n.after);
     return {
         fb::XNodeUnion::XNNStaticConstantPad,
         fb::CreateXNNStaticConstantPad(fbb_, before, after, n.value, n.input, n.output).Union()};
@@ -305,6 +312,7 @@ class Serialiser {
 
   FlatBufferBuilder fbb_;
   std::map<std::string, uint32_t, std::less<>> constant_indices_;
+  std::map<std::vector<uint32_t>, Offset<flatbuffers::Vector<uint32_t>>> lists_;
   // Index 0 means "not constant".
   std::vector<Offset<fb::ConstantDataOffset>> constants_{fb::CreateConstantDataOffset(fbb_)};
   std::vector<Offset<fb::XValue>> values_;
