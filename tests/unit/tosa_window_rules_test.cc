@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/builder.h"
-#include "targets/tosa/weights.h"
+#include "targets/rewrites/weights.h"
 #include "tosa_rules_testing.h"
 
 namespace layline::tosa {
@@ -663,22 +663,22 @@ TEST(TosaNpuRules, PlainWeights) {
         Weight{"scale f32[] (0.5) zero i32[] (1)", false},
         Weight{"scale f32[2,1,1] (0.5, 1) zero i32[2,1,1] (1, 0)", false}}) {
     Graph one = graph(wanted.quantisation);
-    EXPECT_EQ(is_plain_weight(weight(one)), wanted.is_plain) << wanted.quantisation;
+    EXPECT_EQ(rewrites::is_plain_weight(weight(one)), wanted.is_plain) << wanted.quantisation;
     if (!wanted.is_plain) continue;
-    const layline::Tensor numbers = numbers_of(weight(one));
+    const layline::Tensor numbers = rewrites::numbers_of(weight(one));
     EXPECT_EQ(numbers.get_int(3), 4);
     // In two axes, with the scales of the outputs.
     const layline::Tensor flat({DType::i8, {2, 2}},
                                {numbers.bytes().begin(), numbers.bytes().end()});
-    const Value* other = weight_of(Builder(one, nullptr), weight(one), flat);
+    const Value* other = rewrites::weight_of(Builder(one, nullptr), weight(one), flat);
     const Quantisation& own = *other->type().quantisation;
     EXPECT_EQ(own.scales, weight(one)->type().quantisation->scales);
     EXPECT_EQ(own.dims,
               own.scales.size() == 1 ? std::vector<int64_t>{} : (std::vector<int64_t>{2, 1}));
   }
   const Graph computed = parse_graph(on_tensors({"f32[2]"}, "%y = neg(%a)"), "test");
-  EXPECT_FALSE(is_plain_weight(computed.inputs()[0].value));
-  EXPECT_FALSE(is_plain_weight(weight(computed)));
+  EXPECT_FALSE(rewrites::is_plain_weight(computed.inputs()[0].value));
+  EXPECT_FALSE(rewrites::is_plain_weight(weight(computed)));
 }
 
 }  // namespace

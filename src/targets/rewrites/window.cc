@@ -1,7 +1,12 @@
 #include "targets/rewrites/window.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
+
+#include "ir/evaluate.h"
+#include "ir/tensor.h"
+#include "targets/rewrites/weights.h"
 
 namespace layline::rewrites {
 namespace {
@@ -89,6 +94,28 @@ Value* pool_by_depth(const Builder& build, const Node& node) {
   return build.view(build.add(node.op(), {x}, std::move(depth)), out);
 }
 
+/// x with stride - 1 zeros between neighbours of a spatial axis.
+Value* spread(const Builder& build, Value* x, size_t axis, int64_t stride) {
+  if (stride == 1) return x;
+  Shape shape = x->shape();
+  const Dim outer = product(std::span(shape).first(axis + 1)),
+            inner = product(std::span(shape).subspan(axis + 1));
+  PadAttrs zeros{{0, 0, 0}, {0, stride - 1, 0}, PadMode::constant, 0};
+  x = build.add(Op::pad, {build.view(x, {outer, 1, inner})}, std::move(zeros));
+  const int64_t length = shape[axis].value();
+  shape[axis] = length * stride;
+  x = build.view(x, shape);
+  return build.slice(x, static_cast<int64_t>(axis), 0, (length - 1) * stride + 1);
+}
+
+/// The kernel from its end. A constant is reversed at once, since integers are convolved with
+/// constants only.
+Value* reversed(const Builder& build, Value* weight, AxesAttrs axes) {
+  if (!is_plain_weight(weight)) return build.add(Op::flip, {weight}, std::move(axes));
+  const Tensor numbers = numbers_of(weight);
+  return weight_of(build, weight, evaluate_op(Op::flip, std::span(&numbers, 1), axes));
+}
+
 }  // namespace
 
 Value* legal_conv(const Builder& build, const Node& node) {
@@ -96,8 +123,42 @@ Value* legal_conv(const Builder& build, const Node& node) {
   return conv_by_depth(build, node);
 }
 
+Value* transposed_as_conv(const Builder& build, const Node& node) {
+  const auto& attrs = node.attrs<ConvTransposeAttrs>();
+  const Shape& weight = node.operand(1)->shape();
+  ConvAttrs conv;
+  conv.groups = attrs.groups;
+  conv.bounds = attrs.bounds;
+  conv.quantisation = attrs.quantisation;
+  conv.dilation = attrs.dilation;
+  Value* x = node.operand(0);
+  AxesAttrs spatial;
+  for (size_t i = 0; i < attrs.stride.size(); ++i) {
+    const auto axis = static_cast<int64_t>(i) + 1;
+    spatial.axes.push_back(axis);
+    x = spread(build, x, i + 1, attrs.stride[i]);
+    const int64_t reach = (weight[i + 1].value() - 1) * attrs.dilation[i];
+    const int64_t low = reach - attrs.low[i], high = reach - attrs.high[i] + attrs.extra[i];
+    const int64_t size = x->shape()[i + 1].value();
+    const int64_t cut_low = std::max<int64_t>(-low, 0), cut_high = std::max<int64_t>(-high, 0);
+    x = build.slice(x, axis, cut_low, size - cut_low - cut_high);
+    conv.stride.push_back(1);
+    conv.low.push_back(std::max<int64_t>(low, 0));
+    conv.high.push_back(std::max<int64_t>(high, 0));
+  }
+  std::vector<Value*> operands(node.operands().begin(), node.operands().end());
+  operands[0] = x;
+  operands[1] = reversed(build, operands[1], std::move(spatial));
+  return build.add(Op::conv, std::move(operands), std::move(conv));
+}
+
 Value* legal_conv_transpose(const Builder& build, const Node& node) {
-  return one_spatial_axis<ConvTransposeAttrs>(build, node);
+  if (Value* y = one_spatial_axis<ConvTransposeAttrs>(build, node)) return y;
+  const Value* x = node.operand(0);
+  return x->shape().size() == 5 && is_static(x->shape()) && !x->type().quantisation &&
+                 constant_of(node.operand(1))
+             ? transposed_as_conv(build, node)
+             : nullptr;
 }
 
 Value* legal_pool(const Builder& build, const Node& node) {

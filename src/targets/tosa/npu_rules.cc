@@ -7,10 +7,10 @@
 #include "ir/builder.h"
 #include "ir/evaluate.h"
 #include "ir/tensor.h"
+#include "targets/rewrites/weights.h"
+#include "targets/rewrites/window.h"
 #include "targets/tosa/npu_limits.h"
 #include "targets/tosa/npu_transpose.h"
-#include "targets/tosa/weights.h"
-#include "targets/tosa/window_rules.h"
 
 namespace layline::tosa {
 namespace {
@@ -58,12 +58,12 @@ int64_t blocks(int64_t size, int64_t block) { return (size + block - 1) / block;
 /// an image of their own, one for each row of results, which is a view if windows do not overlap.
 Value* conv_of_blocks(const Builder& build, const Node& node, const Accelerator&) {
   ConvAttrs attrs = node.attrs<ConvAttrs>();
-  if (attrs.groups != 1 || attrs.stride.size() != 2 || !is_plain_weight(node.operand(1)))
+  if (attrs.groups != 1 || attrs.stride.size() != 2 || !rewrites::is_plain_weight(node.operand(1)))
     return nullptr;
   if (!strides_far(node, attrs.stride)) return nullptr;
   std::vector<Value*> operands = operands_of(node);
   Value* x = operands[0];
-  Tensor weight = numbers_of(operands[1]);
+  Tensor weight = rewrites::numbers_of(operands[1]);
   const int64_t outputs = size_of(operands[1], 0);
   const Shape& result = node.result()->shape();
   int64_t channels = x->shape().back().value();
@@ -99,7 +99,7 @@ Value* conv_of_blocks(const Builder& build, const Node& node, const Accelerator&
     attrs.low[0] = attrs.high[0] = 0;
   }
   operands[0] = x;
-  operands[1] = weight_of(build, node.operand(1), weight);
+  operands[1] = rewrites::weight_of(build, node.operand(1), weight);
   Value* y = build.add(Op::conv, std::move(operands), std::move(attrs));
   return build.view(y, result);
 }
@@ -112,12 +112,12 @@ Value* conv_of_all_groups(const Builder& build, const Node& node, const Accelera
   ConvAttrs attrs = node.attrs<ConvAttrs>();
   const Shape& filter = node.operand(1)->shape();
   const bool depthwise = filter.back().is_one();
-  if (attrs.groups == 1 || depthwise || !is_plain_weight(node.operand(1))) return nullptr;
+  if (attrs.groups == 1 || depthwise || !rewrites::is_plain_weight(node.operand(1))) return nullptr;
   const int64_t in_group = filter.back().value(), outputs = filter[0].value();
   const int64_t inputs = in_group * attrs.groups, outputs_of_group = outputs / attrs.groups;
   if (outputs == 0 || std::max(inputs, outputs) > kChannelsAtOnce) return nullptr;
 
-  const Tensor weight = numbers_of(node.operand(1));
+  const Tensor weight = rewrites::numbers_of(node.operand(1));
   Shape shape = filter;
   shape.back() = inputs;
   Tensor all({weight.dtype(), shape});
@@ -128,7 +128,7 @@ Value* conv_of_all_groups(const Builder& build, const Node& node, const Accelera
   }
   attrs.groups = 1;
   std::vector<Value*> operands = operands_of(node);
-  operands[1] = weight_of(build, node.operand(1), all);
+  operands[1] = rewrites::weight_of(build, node.operand(1), all);
   return build.add(Op::conv, std::move(operands), std::move(attrs));
 }
 
@@ -164,7 +164,7 @@ Value* conv_of_images(const Builder& build, const Node& node, const Accelerator&
   const auto& attrs = node.attrs<ConvAttrs>();
   const Shape& filter = node.operand(1)->shape();
   if (accelerator.is_u85 || attrs.stride.size() != 3 || attrs.groups != 1 ||
-      !is_plain_weight(node.operand(1)) || (filter[1].is_one() && attrs.stride[0] == 1))
+      !rewrites::is_plain_weight(node.operand(1)) || (filter[1].is_one() && attrs.stride[0] == 1))
     return nullptr;
   std::vector<Value*> operands = operands_of(node);
   const Shape& result = node.result()->shape();
@@ -177,11 +177,11 @@ Value* conv_of_images(const Builder& build, const Node& node, const Accelerator&
   x = deep == 1 ? parts[0] : build.concat(std::move(parts), 4);
   const Shape& volume = x->shape();
   operands[0] = build.view(x, {volume[0] * volume[1], volume[2], volume[3], volume[4]});
-  Tensor weight = numbers_of(operands[1]);
+  Tensor weight = rewrites::numbers_of(operands[1]);
   weight = moved(weight, Relayout::permute(filter, std::vector<int>{0, 2, 3, 1, 4}));
   const Shape flat = {filter[0], filter[2], filter[3], filter[1] * filter[4]};
-  operands[1] =
-      weight_of(build, node.operand(1), moved(weight, Relayout::view(weight.type().shape, flat)));
+  operands[1] = rewrites::weight_of(build, node.operand(1),
+                                    moved(weight, Relayout::view(weight.type().shape, flat)));
   ConvAttrs plane = attrs;
   for (Ints* values : {&plane.stride, &plane.dilation, &plane.low, &plane.high})
     values->erase(values->begin());
@@ -198,10 +198,10 @@ bool has_transposed_stride(const Node& node) {
 }
 
 Value* conv_of_spread(const Builder& build, const Node& node, const Accelerator& accelerator) {
-  if (accelerator.is_u85 || has_transposed_stride(node) || !is_plain_weight(node.operand(1)) ||
-      node.attrs<ConvTransposeAttrs>().groups != 1)
+  if (accelerator.is_u85 || has_transposed_stride(node) ||
+      !rewrites::is_plain_weight(node.operand(1)) || node.attrs<ConvTransposeAttrs>().groups != 1)
     return nullptr;
-  return transposed_as_conv(build, node);
+  return rewrites::transposed_as_conv(build, node);
 }
 
 /// Channels are reversed as rows of one channel.

@@ -7,8 +7,8 @@
 
 #include "ir/evaluate.h"
 #include "ir/tensor.h"
+#include "targets/rewrites/weights.h"
 #include "targets/rewrites/window.h"
-#include "targets/tosa/weights.h"
 
 namespace layline::tosa {
 namespace {
@@ -99,27 +99,6 @@ Value* by_groups(const Builder& build, const Node& node) {
     parts.push_back(build.add(node.op(), std::move(operands), attrs));
   }
   return build.concat(std::move(parts), last);
-}
-
-/// x with stride - 1 zeros between neighbours of a spatial axis.
-Value* spread(const Builder& build, Value* x, size_t axis, int64_t stride) {
-  if (stride == 1) return x;
-  Shape shape = x->shape();
-  const Dim outer = product_of(shape, 0, axis + 1),
-            inner = product_of(shape, axis + 1, shape.size());
-  x = padded(build, build.view(x, {outer, 1, inner}), 1, 0, stride - 1);
-  const int64_t length = shape[axis].value();
-  shape[axis] = length * stride;
-  x = build.view(x, shape);
-  return build.slice(x, static_cast<int64_t>(axis), 0, (length - 1) * stride + 1);
-}
-
-/// The kernel from its end. A constant is reversed at once, since integers are convolved with
-/// constants only.
-Value* reversed(const Builder& build, Value* weight, AxesAttrs axes) {
-  if (!is_plain_weight(weight)) return build.add(Op::flip, {weight}, std::move(axes));
-  const Tensor numbers = numbers_of(weight);
-  return weight_of(build, weight, evaluate_op(Op::flip, std::span(&numbers, 1), axes));
 }
 
 /// Computes the full result, and cuts the wanted part out of it.
@@ -257,42 +236,13 @@ Value* conv(const Builder& build, const Node& node) {
   return depthwise ? nullptr : by_groups<ConvAttrs>(build, node);
 }
 
-Value* transposed_as_conv(const Builder& build, const Node& node) {
-  const auto& attrs = node.attrs<ConvTransposeAttrs>();
-  const Shape& weight = node.operand(1)->shape();
-  ConvAttrs conv;
-  conv.groups = attrs.groups;
-  conv.bounds = attrs.bounds;
-  conv.quantisation = attrs.quantisation;
-  conv.dilation = attrs.dilation;
-  Value* x = node.operand(0);
-  AxesAttrs spatial;
-  for (size_t i = 0; i < attrs.stride.size(); ++i) {
-    const auto axis = static_cast<int64_t>(i) + 1;
-    spatial.axes.push_back(axis);
-    x = spread(build, x, i + 1, attrs.stride[i]);
-    const int64_t reach = (weight[i + 1].value() - 1) * attrs.dilation[i];
-    const int64_t low = reach - attrs.low[i], high = reach - attrs.high[i] + attrs.extra[i];
-    const int64_t size = x->shape()[i + 1].value();
-    const int64_t cut_low = std::max<int64_t>(-low, 0), cut_high = std::max<int64_t>(-high, 0);
-    x = build.slice(x, axis, cut_low, size - cut_low - cut_high);
-    conv.stride.push_back(1);
-    conv.low.push_back(std::max<int64_t>(low, 0));
-    conv.high.push_back(std::max<int64_t>(high, 0));
-  }
-  std::vector<Value*> operands = operands_of(node);
-  operands[0] = x;
-  operands[1] = reversed(build, operands[1], std::move(spatial));
-  return build.add(Op::conv, std::move(operands), std::move(conv));
-}
-
 Value* conv_transpose(const Builder& build, const Node& node) {
   const auto& attrs = node.attrs<ConvTransposeAttrs>();
   const Shape& weight = node.operand(1)->shape();
   if (weight.size() == 3) return rewrites::legal_conv_transpose(build, node);
   const bool dilated = std::ranges::any_of(attrs.dilation, [](int64_t d) { return d != 1; });
   const bool depthwise = attrs.groups > 1 && weight.back().is_one();
-  if (dilated || depthwise || weight.size() == 5) return transposed_as_conv(build, node);
+  if (dilated || depthwise || weight.size() == 5) return rewrites::transposed_as_conv(build, node);
   if (Value* y = by_groups<ConvTransposeAttrs>(build, node)) return y;
   for (size_t i = 0; i < attrs.low.size(); ++i)
     if (attrs.low[i] >= weight[i + 1].value() ||

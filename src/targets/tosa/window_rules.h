@@ -9,9 +9,6 @@ namespace layline::tosa {
 Value* matmul(const Builder& build, const Node& node);
 Value* conv(const Builder& build, const Node& node);
 Value* conv_transpose(const Builder& build, const Node& node);
-/// Rewrites a transposed convolution as a convolution of the spread operand with the reversed
-/// kernel. It is for what TRANSPOSE_CONV2D lacks, such as dilation, depth and depthwise filters.
-Value* transposed_as_conv(const Builder& build, const Node& node);
 Value* pool(const Builder& build, const Node& node);
 Value* resize(const Builder& build, const Node& node);
 

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "ir/evaluate.h"
+#include "ir/tensor.h"
 #include "targets/xnnpack/quantised.h"
 
 namespace layline::xnnpack {
@@ -378,10 +380,30 @@ void conv(DelegateBuilder& delegate, const Node& node) {
   }
 }
 
+Constant as_f32(const Value* weight) {
+  const Tensor half = tensor_of(weight);
+  Tensor single({DType::f32, weight->shape()});
+  for (int64_t i = 0; i < half.count(); ++i) single.set(i, half.get(i));
+  return Constant::of(single);
+}
+
+/// Beside f16 activations a transposed convolution takes its filter and bias in f32 only (XNNPACK,
+/// src/subgraph/deconvolution-2d.c); it packs them as f16.
+Contracted transposed_operands(DelegateBuilder& delegate, const Node& node) {
+  if (node.operand(1)->dtype() != DType::f16) return contracted(delegate, node, 3);
+  Contracted result{delegate.in(node.operand(0)), kNoValue, kNoValue};
+  const auto packed = [&](const Value* weight) {
+    return delegate.packed(as_f32(weight), weight->name() + "_f32");
+  };
+  result.filter = packed(node.operand(1));
+  if (node.operand_count() > 2) result.bias = packed(node.operand(2));
+  return result;
+}
+
 void conv_transpose(DelegateBuilder& delegate, const Node& node) {
   const auto& attrs = node.attrs<ConvTransposeAttrs>();
   const Shape& weight = node.operand(1)->shape();
-  const Contracted read = contracted(delegate, node, 3);
+  const Contracted read = transposed_operands(delegate, node);
   delegate.add(ConvTranspose{read.x,
                              read.filter,
                              read.bias,

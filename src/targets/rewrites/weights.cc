@@ -1,8 +1,8 @@
-#include "targets/tosa/weights.h"
+#include "targets/rewrites/weights.h"
 
 #include <algorithm>
 
-namespace layline::tosa {
+namespace layline::rewrites {
 
 bool is_plain_weight(const Value* weight) {
   const QuantisationRef& own = weight->type().quantisation;
@@ -29,4 +29,4 @@ Value* weight_of(const Builder& build, const Value* like, const Tensor& numbers)
   return build.constant(Constant::of(numbers), std::move(quantisation));
 }
 
-}  // namespace layline::tosa
+}  // namespace layline::rewrites

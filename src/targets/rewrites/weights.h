@@ -5,7 +5,7 @@
 #include "ir/builder.h"
 #include "ir/tensor.h"
 
-namespace layline::tosa {
+namespace layline::rewrites {
 
 /// Whether a rule can rearrange the weight: it is constant, and if quantised has scales of outputs
 /// only.
@@ -16,4 +16,4 @@ Tensor numbers_of(const Value* weight);
 /// A weight with these numbers, and the scales of the outputs of `like`.
 Value* weight_of(const Builder& build, const Value* like, const Tensor& numbers);
 
-}  // namespace layline::tosa
+}  // namespace layline::rewrites
