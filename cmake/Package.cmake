@@ -34,6 +34,7 @@ if(SKBUILD)  # the wheel installs what it needs itself, in python/
   return()
 endif()
 install(TARGETS layline_core layline_runtime layline layline-runtime EXPORT layline-targets)
+install(TARGETS layline-check-proof)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" TYPE INCLUDE)
 install(FILES "${PROJECT_SOURCE_DIR}/docs/layline.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(EXPORT layline-targets NAMESPACE layline:: DESTINATION "${package_dir}")

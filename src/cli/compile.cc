@@ -32,6 +32,7 @@ struct CompileArguments {
   std::string model;
   std::string output;
   std::string report;
+  std::string proof;
   std::string emit;
   std::vector<std::string> input_orders;
   std::vector<std::string> output_orders;
@@ -74,23 +75,30 @@ CompileOptions parse_options(const CompileArguments& arguments) {
   options.output_orders = parse_orders("--output-order", arguments.output_orders);
   options.for_target.constant_methods = parse_constants(arguments.constants);
   options.draw = !arguments.report.empty();
+  options.prove = !arguments.proof.empty();
   if (!arguments.emit.empty()) {
     check_known("stage", arguments.emit, stages());
     if (!arguments.report.empty()) {
       throw UserError("--report tells about a whole compilation; --emit stops before its end");
     }
+    if (!arguments.proof.empty())
+      throw UserError("--proof is of a whole program; --emit stops before its end");
     options.emit = arguments.emit;
   }
   return options;
 }
 
 void check_paths(const CompileArguments& arguments, const std::string& output) {
-  for (const std::string& written : {output, arguments.report}) {
-    check_stays(arguments.model, "model", written);
-    check_stays(arguments.options.for_target.profile, "profile", written);
-  }
-  if (!arguments.report.empty() && same_file(output, arguments.report)) {
-    throw UserError("'{}' cannot be both the program and the report", output);
+  const std::pair<std::string, std::string_view> written[] = {
+      {output, "program"}, {arguments.report, "report"}, {arguments.proof, "proof"}};
+  for (size_t i = 0; i < std::size(written); ++i) {
+    const auto& [path, what] = written[i];
+    check_stays(arguments.model, "model", path);
+    check_stays(arguments.options.for_target.profile, "profile", path);
+    for (size_t j = 0; j < i && !path.empty(); ++j)
+      if (same_file(written[j].first, path))
+        throw UserError("'{}' cannot be both the {} and the {}", written[j].first,
+                        written[j].second, what);
   }
 }
 
@@ -119,16 +127,63 @@ void write_report_file(OutputFile& file, const std::string& path, const Compiled
   sink("\n");
 }
 
-/// Commits both files or neither.
-void commit(OutputFile& program, OutputFile* report, const std::string& report_path, bool sync) {
+/// A program that is written to a file, with a sum (FNV-1a) of its bytes.
+class SummedSink : public ByteSink {
+ public:
+  explicit SummedSink(ByteSink& sink) : sink_(sink) {}
+  void expect(uint64_t bytes) override { sink_.expect(bytes); }
+  void write(std::span<const std::byte> bytes) override {
+    add(bytes);
+    sink_.write(bytes);
+  }
+  void lend(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner) override {
+    add(bytes);
+    sink_.lend(bytes, owner);
+  }
+  uint64_t sum() const { return sum_; }
+
+ private:
+  void add(std::span<const std::byte> bytes) {
+    for (std::byte byte : bytes) sum_ = (sum_ ^ static_cast<uint64_t>(byte)) * 0x100000001b3;
+  }
+
+  ByteSink& sink_;
+  uint64_t sum_ = 0xcbf29ce484222325;
+};
+
+/// The program that a proof is about, and the proof of each method's placement (docs/proof.md).
+void write_proof_file(OutputFile& file, const Compiled& compiled, uint64_t bytes, uint64_t sum) {
+  file.write(fmt::format("layline-proof 1\nprogram {} {:016x}\nmethods {}\n", bytes, sum,
+                         compiled.proofs.size()));
+  for (const std::string& proof : compiled.proofs) file.write(proof);
+}
+
+/// A file beside the program, if it was asked for.
+struct Beside {
+  const std::string& path;
+  std::optional<OutputFile> file = {};
+
+  explicit Beside(const std::string& wanted) : path(wanted) {
+    if (!path.empty()) file.emplace(path);
+  }
+};
+
+/// Commits all files or none.
+void commit(OutputFile& program, std::span<Beside> others, bool sync) {
   if (sync) program.sync();
-  if (sync && report != nullptr) report->sync();
-  if (report != nullptr) report->commit();
+  for (Beside& other : others)
+    if (sync && other.file) other.file->sync();
+  std::vector<std::string> committed;
   try {
+    for (Beside& other : others) {
+      if (!other.file) continue;
+      other.file->commit();
+      committed.push_back(other.path);
+    }
     program.commit();
   } catch (const UserError&) {
     std::error_code ignored;
-    if (report != nullptr) fs::remove(report_path, ignored);
+    for (const std::string& path : committed) fs::remove(path, ignored);
     throw;
   }
 }
@@ -167,17 +222,19 @@ void run_compile(const CompileArguments& arguments) {
   }
 
   OutputFile program(output);
-  std::optional<OutputFile> report;
-  if (!arguments.report.empty()) report.emplace(arguments.report);
-  FileSink sink(program);
-  compiled.program->write(sink);
+  Beside others[] = {Beside(arguments.report), Beside(arguments.proof)};
+  auto& [report, proof] = others;
+  FileSink file(program);
+  SummedSink summed(file);
+  compiled.program->write(proof.file ? static_cast<ByteSink&>(summed) : file);
   // Writing is part of compiling: weights get their final order on the way into the file.
   compiled.report.compile_ms =
       std::chrono::duration<double, std::milli>(Clock::now() - start).count() -
       compiled.report.report_ms;
-  if (report) write_report_file(*report, arguments.report, compiled);
   const uint64_t bytes = program.position();
-  commit(program, report ? &*report : nullptr, arguments.report, arguments.sync);
+  if (report.file) write_report_file(*report.file, arguments.report, compiled);
+  if (proof.file) write_proof_file(*proof.file, compiled, bytes, summed.sum());
+  commit(program, others, arguments.sync);
   progress.reset();
   for (const std::string& note : compiled.report.notes)
     fmt::print(stderr, "layline: note: {}\n", note);
@@ -206,6 +263,11 @@ void add_compile_command(CLI::App& app) {
       ->add_option("--report", arguments->report,
                    "Write what was done to FILE.json, which Model Explorer opens too, or to\n"
                    "FILE.html as a page to look at")
+      ->option_text("FILE");
+  command
+      ->add_option("--proof", arguments->proof,
+                   "Write out why no choice of loop orders moves less data, for\n"
+                   "layline-check-proof to check")
       ->option_text("FILE");
   command
       ->add_option("--emit", arguments->emit,

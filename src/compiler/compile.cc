@@ -60,6 +60,7 @@ void add_passes(Compiled& compiled, const std::string& method, PipelineReport& p
   if (!passes.certificate) return;
   const Certificate& certificate = *passes.certificate;
   compiled.certificates.push_back(certificate);
+  if (!passes.proof.empty()) compiled.proofs.push_back(std::move(passes.proof));
   compiled.report.permutes.absorbed += static_cast<int64_t>(certificate.absorbed);
   compiled.report.placements.push_back({method, certificate.optimal(), price_of(certificate.cost),
                                         price_of(certificate.bound), price_of(certificate.before),
@@ -123,6 +124,7 @@ PipelineOptions pipeline_options(const CompileOptions& options) {
   std::erase(pipeline.disabled, kDelegate);
   pipeline.validate = options.verify;
   pipeline.explain = options.explain || options.draw;
+  pipeline.prove = options.prove;
   if (options.emit && options.emit != kImportStage) pipeline.stop_after = options.emit;
   if (options.cancelled)
     pipeline.on_pass = [cancelled = options.cancelled](const Pass&, const Graph&) {

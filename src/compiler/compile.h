@@ -33,6 +33,7 @@ struct CompileOptions {
   std::vector<BoundaryOrder> input_orders;
   std::vector<BoundaryOrder> output_orders;
   bool llm = false;      // add what ExecuTorch's runner of language models asks for
+  bool prove = false;    // write out the proof of the placement
   bool verify = false;   // check every pass against the reference evaluator
   bool explain = false;  // keep explanations, and tell what became of every node
   bool draw = false;     // keep pictures of the graphs; with them comes what `explain` keeps
@@ -50,6 +51,7 @@ struct Compiled {
   std::vector<FinalNode> nodes;           // likewise
   Pictures pictures;                      // with CompileOptions::draw
   std::vector<Certificate> certificates;  // one for each method, unless placement is disabled
+  std::vector<std::string> proofs;        // likewise, with CompileOptions::prove
 };
 
 /// Reads a model in any format that there is a front end for; inputs and outputs get the names and

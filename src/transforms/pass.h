@@ -27,8 +27,13 @@ class PassContext {
  public:
   /// `explanations` may be null: then no text is made.
   PassContext(std::string_view pass, const TargetRules& target,
-              std::vector<Explanation>* explanations, bool last_time = true)
-      : pass_(pass), target_(target), explanations_(explanations), last_time_(last_time) {}
+              std::vector<Explanation>* explanations, bool last_time = true,
+              std::string* proof = nullptr)
+      : pass_(pass),
+        target_(target),
+        explanations_(explanations),
+        last_time_(last_time),
+        proof_(proof) {}
 
   const TargetRules& target() const { return target_; }
   /// Whether the pass will not run again. What it finds now is what stays.
@@ -37,6 +42,9 @@ class PassContext {
   /// Records what a placement proves.
   void certify(const Certificate& certificate) { certificate_ = certificate; }
   const std::optional<Certificate>& certificate() const { return certificate_; }
+
+  /// Where the proof of a placement is written (layout/proof); null if nobody asks for it.
+  std::string* proof() const { return proof_; }
 
   /// Records that `node` is rewritten, with a fmt format string and its arguments. Call it before
   /// the node changes.
@@ -64,6 +72,7 @@ class PassContext {
   const TargetRules& target_;
   std::vector<Explanation>* explanations_;
   bool last_time_;
+  std::string* proof_;
   std::optional<Certificate> certificate_;
   size_t rewrites_ = 0;
 };

@@ -166,7 +166,8 @@ class Run {
     if (std::ranges::find(options_.disabled, pass.name) == options_.disabled.end()) {
       PassReport& report = report_.passes[index];
       PassContext context(pass.name, options_.target,
-                          options_.explain ? &report_.explanations : nullptr, !comes_later(index));
+                          options_.explain ? &report_.explanations : nullptr, !comes_later(index),
+                          options_.prove ? &report_.proof : nullptr);
       const auto start = std::chrono::steady_clock::now();
       changed = pass.run(graph_, context);
       report.seconds +=

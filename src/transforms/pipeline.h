@@ -24,6 +24,8 @@ struct PipelineOptions {
   std::optional<std::string> stop_after = {};
   /// Keep explanations.
   bool explain = false;
+  /// Write out the proof of the last placement.
+  bool prove = false;
   /// Evaluate the graph before and after each pass and compare (slow).
   bool validate = false;
   /// The inputs of that evaluation; made up if there are none.
@@ -45,6 +47,7 @@ struct PipelineReport {
   std::vector<Explanation> explanations;
   /// The certificate of the last placement; absent if placement was disabled.
   std::optional<Certificate> certificate;
+  std::string proof;  // of the last placement, with PipelineOptions::prove
 };
 
 /// Runs the passes on the graph. Throws UserError for a name in the options that is no pass, and

@@ -1,6 +1,7 @@
 // Chooses a loop order for every op so that the relayouts left between them cost the least over the
 // whole graph. The certificate says what is proved of the choice (layout/).
 #include "layout/placement.h"
+#include "layout/proof/proof.h"
 #include "transforms/passes.h"
 
 namespace layline {
@@ -37,6 +38,8 @@ bool place_layouts(Graph& graph, PassContext& context) {
                     context.explains() ? to_string(order.result) : "",
                     absorbs ? ", its weights are reordered" : "", node.orders.size());
   }
+  if (context.proof() != nullptr && context.last_time())
+    *context.proof() = proof_of(graph.name(), placement, target.moves);
   context.certify(placement.certificate);
   return apply_placement(graph, placement);
 }
