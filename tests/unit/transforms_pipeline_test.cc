@@ -167,7 +167,7 @@ TEST(Pipeline, RandomGraphsMeanTheSame) {
     moves_before += moves(random.graph());
     PipelineOptions options;
     if (seed % 2 == 0) options.target = xnnpack::rules();
-    options.validate = true;
+    options.validate = options.explain = true;
     try {
       const auto certificate = run_pipeline(random.graph(), options).certificate.value();
       EXPECT_LE(certificate.cost.price(), certificate.before.price()) << "seed " << seed;
