@@ -7,17 +7,14 @@
 #include <cstring>
 #include <thread>
 
+#include "fixture.h"
 #include "layline/layline.h"
 
 namespace layline {
 namespace {
 
-std::string fixture(const std::string& name) {
-  return std::string(LAYLINE_TEST_DATA) + "/" + name + ".pt2";
-}
-
 Session load(const std::string& name) {
-  const CompiledModel model = compile_model(fixture(name));
+  const CompiledModel model = compile_model(model_of(name));
   return Session::from_bytes(model.bytes(), name);
 }
 
@@ -134,7 +131,7 @@ TEST(Session, SessionsOfTwoThreadsRunAtOnce) {
 }
 
 TEST(Session, WhatTheCallerCanPutRightIsAnError) {
-  const CompiledModel model = compile_model(fixture("mobile_block"));
+  const CompiledModel model = compile_model(model_of("mobile_block"));
   EXPECT_THROW(Session::from_file("missing.pte"), Error);
   EXPECT_THROW(Session::from_bytes(model.bytes(), "model", {"backward"}), Error);
   EXPECT_THROW(Session::from_bytes(model.bytes(), "model", {}), Error);

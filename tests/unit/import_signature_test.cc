@@ -298,13 +298,21 @@ TEST(ImportSignature, ABufferThatChangesHasMemoryOfItsOwn) {
   EXPECT_EQ(run(parts), (Numbers{-10, -20, 10, 20}));  // nothing reads c
   parts.nodes.push_back(call("abs", "c", "d"));
   parts.tensors.push_back("d");
+  EXPECT_EQ(run(parts), (Numbers{-10, -20, 10, 20}));  // nothing reads what reads c
+  parts.output_specs.push_back(user_output(tensor("d")));
   EXPECT_CONTAINS(
       refusal(parts),
       "the model changes the buffer `m.b`, whose memory it shares with `m.c`; clone one");
   parts.weights = {{"b", "w0"}, {"c", "w1"}};
-  EXPECT_EQ(run(parts), (Numbers{-10, -20, 10, 20}));
+  EXPECT_EQ(import(parts)[0].graph.outputs().size(), 3u);
   parts.weights = {{"b", "w0"}};
   EXPECT_CONTAINS(refusal(parts), "no data for 'm.c'");
+}
+
+TEST(ImportSignature, NamesDefinedTwice) {
+  Parts parts;
+  parts.nodes.push_back(call("abs", "x", "y"));
+  EXPECT_CONTAINS(refusal(parts), "`y` is defined twice");
 }
 
 /// Checks that torch.export leaves in a graph compute nothing, and neither do sizes.
@@ -336,7 +344,7 @@ TEST(ImportSignature, GuardsAndSizesArePassedOver) {
   EXPECT_EQ(run(parts), (Numbers{-10, -20}));  // nothing reads it
   const std::string reads = R"({"name":"self","arg":)" + tensor("x") +
                             R"(},{"name":"alpha","arg":{"as_sym_int":{"as_name":"k"}}})";
-  const std::string node = R"({"target":"torch.ops.aten.elu.default","inputs":[)" + reads +
+  const std::string node = R"({"target":"torch.ops.aten.elu_.default","inputs":[)" + reads +
                            R"(],"outputs":[)" + tensor("z") + R"(],"metadata":{}})";
   EXPECT_CONTAINS(with(node), "aten.item.default: argument `self` is missing");
   parts.nodes.pop_back();

@@ -90,12 +90,6 @@ TEST(Import, CyclicNames) {
                  "uses `hardtanh`, which nothing before it defines");
 }
 
-TEST(Import, NamesDefinedTwice) {
-  expect_refused({kModel, "\"nodes\"", "[{\"as_tensor\": {\"name\": \"hardtanh\"}}]",
-                  "[{\"as_tensor\": {\"name\": \"conv2d\"}}]"},
-                 "`conv2d` is defined twice");
-}
-
 /// Of sizes that no input can have, and of sizes that all have.
 TEST(Import, RangesOfSizes) {
   const auto ranging = [](const std::string& range) {

@@ -14,6 +14,7 @@
 #include "frontend/onnx/call.h"
 #include "frontend/onnx/model.h"
 #include "frontend/onnx/ops/rules.h"
+#include "frontend/unsupported_ops.h"
 #include "ir/bounds.h"
 
 namespace layline::onnx {
@@ -95,13 +96,8 @@ class Importer {
 
   // Unsupported ops, all at once ------------------------------------------------------------------
 
-  struct Places {
-    int count = 0;
-    std::string first;
-  };
-
   /// The nodes of graphs in attributes are left out: a branch that is not taken may hold anything.
-  void find_unsupported(const std::vector<Node>& nodes, std::map<std::string, Places>& unsupported,
+  void find_unsupported(const std::vector<Node>& nodes, UnsupportedOps& unsupported,
                         std::set<const Function*>& seen) const {
     for (const Node& node : nodes) {
       const std::string op = full_name(node);
@@ -109,27 +105,19 @@ class Importer {
         if (seen.insert(function).second) find_unsupported(function->nodes, unsupported, seen);
         continue;
       }
-      if (find_rule(op) != nullptr) continue;
-      Places& places = unsupported[op];
-      if (places.count++ == 0) places.first = describe(*origin_of(node));
+      if (find_rule(op) == nullptr) unsupported.add(op, *origin_of(node));
     }
   }
 
   void refuse_unsupported() const {
     if (model_.graph.has_sparse_initializers) fail("sparse stored tensors are not supported");
-    std::map<std::string, Places> unsupported;
+    UnsupportedOps unsupported;
     std::set<const Function*> seen;
     find_unsupported(model_.graph.nodes, unsupported, seen);
     if (unsupported.empty()) return;
-    std::string list;
-    for (const auto& [op, places] : unsupported) {
-      list += fmt::format("{}{} at {}", list.empty() ? "" : "; ", op, places.first);
-      if (places.count > 1) list += fmt::format(" and {} more", places.count - 1);
-    }
     const auto opset = std::ranges::find(model_.opsets, "", &Opset::domain);
-    fail("{} unsupported op{} (opset {}): {}", unsupported.size(),
-         unsupported.size() == 1 ? "" : "s", opset == model_.opsets.end() ? 0 : opset->version,
-         list);
+    fail("{} (opset {}): {}", unsupported.count(),
+         opset == model_.opsets.end() ? 0 : opset->version, unsupported.list());
   }
 
   // The boundary ----------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "frontend/ops/reduction.h"
 #include "frontend/ops/shapes.h"
 
 namespace layline::ops {
@@ -99,6 +100,12 @@ Value* layer_norm(const Builder& build, Value* x, size_t axes, const Affine& aff
 
 Value* rms_norm(const Builder& build, Value* x, size_t axes, const Affine& affine, double eps) {
   return norm_of_last(build, x, axes, affine, eps, false);
+}
+
+Scaling scaling(const Builder& build, Value* x, const Ints& axes, double eps) {
+  const Moments found = moments(build, Spread::variance, x, {axes, true}, 0);
+  Value* variance = build.add(Op::add, {found.spread, build.scalar(x->dtype(), eps)});
+  return {found.mean, build.add(Op::rsqrt, {variance})};
 }
 
 Value* weight_norm(const Builder& build, Value* direction, Value* length,

@@ -34,6 +34,14 @@ Value* layer_norm(const Builder& build, Value* x, size_t axes, const Affine& aff
 /// Like layer_norm, but without subtracting the mean.
 Value* rms_norm(const Builder& build, Value* x, size_t axes, const Affine& affine, double eps);
 
+/// What an element is moved and scaled by when it is normalised over these axes, which stay with
+/// length 1.
+struct Scaling {
+  Value* mean;
+  Value* factor;  // 1 / sqrt(variance + eps)
+};
+Scaling scaling(const Builder& build, Value* x, const Ints& axes, double eps);
+
 /// The weight from a direction and a length for each index of one axis, or a single length.
 Value* weight_norm(const Builder& build, Value* direction, Value* length,
                    std::optional<int64_t> axis);

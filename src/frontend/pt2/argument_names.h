@@ -12,7 +12,8 @@ namespace layline::pt2 {
 template <typename T, typename Visit>
 void visit_names(T& held, const Visit& visit) {
   using Plain = std::remove_const_t<T>;
-  if constexpr (std::is_same_v<Plain, TensorArg> || std::is_same_v<Plain, SymIntArg>) {
+  if constexpr (std::is_same_v<Plain, TensorArg> || std::is_same_v<Plain, SymIntArg> ||
+                std::is_same_v<Plain, SymBoolArg> || std::is_same_v<Plain, SymFloatArg>) {
     visit(held.name);
   } else if constexpr (std::is_same_v<Plain, OptionalTensorArg>) {
     if (held.name) visit(*held.name);

@@ -43,12 +43,13 @@ DType stored_dtype(TorchDType dtype) {
 }
 
 Call::Call(layline::Graph& graph, const Graph& program, const Node& node, TensorEnv& env,
-           Symbols& symbols, OriginRef origin)
+           Symbols& symbols, OriginRef origin, std::function<bool(std::string_view)> is_read)
     : Builder(graph, std::move(origin), node.target),
       program_(program),
       node_(node),
       env_(env),
-      symbols_(symbols) {}
+      symbols_(symbols),
+      is_read_(std::move(is_read)) {}
 
 void Call::wrong_kind(std::string_view argument, std::string_view expected) const {
   fail("argument `{}` should be {}, but is {}", argument, expected, kind_name(require(argument)));
@@ -346,7 +347,7 @@ size_t Call::output_count() const {
   return count;
 }
 
-TensorType Call::recorded(size_t output) const {
+std::vector<std::string_view> Call::output_names() const {
   std::vector<std::string_view> names;
   for (const Argument& argument : node_.outputs) {
     if (const auto* list = argument.as<std::vector<TensorArg>>())
@@ -354,6 +355,16 @@ TensorType Call::recorded(size_t output) const {
     else if (const auto* tensor = argument.as<TensorArg>())
       names.push_back(tensor->name);
   }
+  return names;
+}
+
+bool Call::is_read(size_t output) const {
+  const std::vector<std::string_view> names = output_names();
+  return output < names.size() && is_read_(names[output]);
+}
+
+TensorType Call::recorded(size_t output) const {
+  const std::vector<std::string_view> names = output_names();
   if (output >= names.size()) fail("has no tensor output {}", output);
   auto meta = program_.tensor_values.find(names[output]);
   if (meta == program_.tensor_values.end())

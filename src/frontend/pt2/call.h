@@ -2,6 +2,7 @@
 // the op's schema at the point of use, and the core ops that are built for it.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,7 +30,7 @@ struct Scalar {
 class Call : public Builder {
  public:
   Call(layline::Graph& graph, const Graph& program, const Node& node, TensorEnv& env,
-       Symbols& symbols, OriginRef origin);
+       Symbols& symbols, OriginRef origin, std::function<bool(std::string_view)> is_read);
 
   using Builder::scalar;
 
@@ -79,6 +80,8 @@ class Call : public Builder {
   /// The new value of an argument that the op writes to, in the order of OpRule::writes.
   void write(Value* value) { written_.push_back(value); }
   size_t output_count() const;
+  /// Whether anything in the model reads an output. Those behind the first may be left out.
+  bool is_read(size_t output) const;
   /// The type that the model records for an output.
   TensorType recorded(size_t output = 0) const;
 
@@ -98,6 +101,8 @@ class Call : public Builder {
   const TensorMeta* strided(std::string_view tensor) const;
   std::vector<Sum> lengths(const std::vector<SymInt>& recorded) const;
   bool is_row_major(const TensorMeta& meta) const;
+  /// The names of the tensors that the node gives.
+  std::vector<std::string_view> output_names() const;
   const Argument* find(std::string_view argument) const;
   const Argument& require(std::string_view argument) const;
   [[noreturn]] void wrong_kind(std::string_view argument, std::string_view expected) const;
@@ -113,6 +118,7 @@ class Call : public Builder {
   const Node& node_;
   TensorEnv& env_;
   Symbols& symbols_;
+  std::function<bool(std::string_view)> is_read_;
   std::vector<Value*> results_, written_;
 };
 

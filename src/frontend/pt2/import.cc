@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <ranges>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -15,6 +16,7 @@
 #include "frontend/pt2/inline_blocks.h"
 #include "frontend/pt2/ops/rules.h"
 #include "frontend/pt2/weights.h"
+#include "frontend/unsupported_ops.h"
 #include "ir/bounds.h"
 
 namespace layline::pt2 {
@@ -155,55 +157,53 @@ class Importer {
     return nullptr;
   }
 
-  /// The names that nodes and outputs refer to.
+  /// The names that outputs, and nodes that are not dead, refer to.
   const std::unordered_set<std::string_view>& names_read() {
     if (!names_read_.empty()) return names_read_;
     auto read = [&](std::string_view name) { names_read_.insert(name); };
-    for (const Node& node : program_.graph.nodes) visit_names(node.inputs, read);
     visit_names(program_.graph.outputs, read);
+    for (const OutputSpec& spec : program_.outputs) read(spec.name);
+    for (const Node& node : std::views::reverse(program_.graph.nodes))
+      if (!is_dead(node, names_read_)) visit_names(node.inputs, read);
     return names_read_;
   }
 
-  /// Whether a node of ATen writes to nothing and nothing reads its results, such as the random
-  /// numbers of a layer drop that is off. It is passed over.
+  /// Whether a node of ATen, or arithmetic on sizes, writes to nothing and nothing reads its
+  /// results, such as the random numbers of a layer drop that is off, or a number that is only
+  /// checked. It is passed over.
   static bool is_dead(const Node& node, const std::unordered_set<std::string_view>& read) {
     const std::string_view target = short_target(node.target);
-    bool dead = target.starts_with("aten.") && !functional_form(target);
+    if (is_guard(target)) return true;
+    bool dead =
+        (target.starts_with("aten.") && !functional_form(target)) || is_size_arithmetic(node);
     visit_names(node.outputs, [&](std::string_view name) { dead = dead && !read.contains(name); });
     return dead;
   }
 
   void refuse_unsupported() {
-    struct Places {
-      int count = 0;
-      std::string first;
-    };
-    std::map<std::string_view, Places> unsupported;
+    UnsupportedOps unsupported;
     bool in_place = false;
     for (const Node& node : program_.graph.nodes) {
-      const std::string_view target = short_target(node.target);
-      if (is_guard(target) || is_size_arithmetic(node) || integer_read(node) ||
-          rule_for(node, in_place))
+      if (is_size_arithmetic(node) || integer_read(node) || rule_for(node, in_place) ||
+          is_dead(node, names_read()))
         continue;
-      if (is_dead(node, names_read())) continue;
-      Places& places = unsupported[target];
-      if (places.count++ == 0) places.first = describe(*origin_of(node, first_output(node)));
+      const std::string target(short_target(node.target));
+      unsupported.add(target, *origin_of(node, first_output(node)), remedy(target));
     }
-    if (unsupported.empty()) return;
-    std::string list;
-    for (const auto& [target, places] : unsupported) {
-      list += fmt::format("{}{} at {}", list.empty() ? "" : "; ", target, places.first);
-      if (target == "higher_order.wrap_with_autocast")
-        list += " (autocast is on: export the model outside of it)";
-      else if (target.starts_with("higher_order."))
-        list += " (control flow: export the branches as methods of their own)";
-      if (reads_data(target)) list += " (a size or number that depends on the data)";
-      if (target.starts_with("export.access_subclass"))
-        list += " (weights of a tensor subclass, such as torchao's: export plain weights)";
-      if (places.count > 1) list += fmt::format(" and {} more", places.count - 1);
-    }
-    throw UserError("{}: {} unsupported op{}: {}", archive_.file()->path(), unsupported.size(),
-                    unsupported.size() == 1 ? "" : "s", list);
+    if (!unsupported.empty())
+      throw UserError("{}: {}: {}", archive_.file()->path(), unsupported.count(),
+                      unsupported.list());
+  }
+
+  static std::string remedy(std::string_view target) {
+    if (target == "higher_order.wrap_with_autocast")
+      return "autocast is on: export the model outside of it";
+    if (target.starts_with("higher_order."))
+      return "control flow: export the branches as methods of their own";
+    if (reads_data(target)) return "a size or number that depends on the data";
+    if (target.starts_with("export.access_subclass"))
+      return "weights of a tensor subclass, such as torchao's: export plain weights";
+    return {};
   }
 
   TensorType type_of(std::string_view name, const TensorMeta& meta) {
@@ -429,13 +429,12 @@ class Importer {
   }
 
   void import_node(const Node& node) {
-    if (is_guard(short_target(node.target)) || is_size_arithmetic(node)) return;
+    if (is_size_arithmetic(node) || is_dead(node, names_read())) return;
     bool in_place = false;
     const OpRule* rule = rule_for(node, in_place);
-    if (rule == nullptr && !integer_read(node))
-      return;  // nothing reads it, or it would have been refused
     lift_operands(node);
-    Call call(graph_, program_.graph, node, env_, symbols_, origin_of(node, first_output(node)));
+    Call call(graph_, program_.graph, node, env_, symbols_, origin_of(node, first_output(node)),
+              [this](std::string_view name) { return names_read().contains(name); });
     if (const SymIntArg* number = integer_read(node)) return read_integer(call, *number);
     const layline::Node* last = graph_.last();
     import_with(*rule, call);
@@ -452,12 +451,15 @@ class Importer {
       call.fail("has {} outputs, expected {}", names.size(), call.results().size());
     for (size_t i = 0; i < call.results().size(); ++i)
       if (!names[i].empty()) bind_result(call, *rule, i, names[i], in_place);
+    for (size_t i = std::max<size_t>(call.results().size(), 1); i < names.size(); ++i)
+      if (!names[i].empty() && names_read().contains(names[i]))
+        call.fail("its output {} (`{}`) is read, and layline computes only {}", i, names[i],
+                  i == 1 ? "the first" : fmt::format("the first {}", i));
     for (size_t i = 0; i < rule->writes.size(); ++i)
       env_.write(call.tensor_name(rule->writes[i]), call.written()[i], call);
   }
 
   void read_integer(const Call& call, const SymIntArg& number) {
-    if (!names_read().contains(number.name)) return;
     Value* x = call.tensor("self");
     if (!element_count(x->shape()).is_one())
       call.fail("reads one number of {}", to_string(x->type()));

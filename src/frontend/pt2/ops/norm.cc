@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "frontend/ops/shapes.h"
 #include "frontend/pt2/ops/rules.h"
 
 namespace layline::pt2 {
@@ -41,6 +42,26 @@ void layer_norm(Call& call) {
   call.result(ops::layer_norm(call, call.tensor("input"), axes, affine(call), eps(call)));
 }
 
+/// Whether the model reads the statistics that native norms give after their result. Few do.
+bool reads_scaling(const Call& call) { return call.is_read(1) || call.is_read(2); }
+
+void give_scaling(Call& call, Value* x, const Ints& axes) {
+  const ops::Scaling found = ops::scaling(call, x, axes, eps(call));
+  call.result(ops::view(call, found.mean, call.recorded(1).shape));
+  call.result(ops::view(call, found.factor, call.recorded(2).shape));
+}
+
+void native_layer_norm(Call& call) {
+  layer_norm(call);
+  if (!reads_scaling(call)) return;
+  Value* x = call.tensor("input");
+  const int64_t rank = x->type().rank();
+  Ints axes;
+  for (int64_t axis = rank - std::ssize(call.ints("normalized_shape", {})); axis < rank; ++axis)
+    axes.push_back(axis);
+  give_scaling(call, x, axes);
+}
+
 double epsilon(DType dtype) {
   switch (dtype) {
     case DType::f16:
@@ -66,6 +87,16 @@ void group_norm(Call& call, std::string_view groups) {
   call.result(ops::group_norm(call, x, call.integer(groups), affine(call), eps(call)));
 }
 
+void native_group_norm(Call& call) {
+  group_norm(call, "group");
+  if (!reads_scaling(call)) return;
+  Value* x = call.tensor("input");
+  const int64_t groups = call.integer("group");
+  const Shape& shape = x->shape();
+  const Dim each = *divide(shape[1], groups) * product(std::span(shape).subspan(2));
+  give_scaling(call, call.view(x, {shape[0], groups, each}), {2});
+}
+
 void instance_norm(Call& call) {
   if (!call.flag("use_input_stats", true)) return batch_norm_with_statistics(call);
   call.result(ops::instance_norm(call, call.tensor("input"), affine(call), eps(call)));
@@ -89,10 +120,10 @@ constexpr OpRule kRules[] = {
     {"aten._native_batch_norm_legit_no_training.default", batch_norm},
     {"aten._native_batch_norm_legit.no_stats", batch_norm_without_statistics},
     {"aten.layer_norm.default", layer_norm},
-    {"aten.native_layer_norm.default", layer_norm},
+    {"aten.native_layer_norm.default", native_layer_norm},
     {"aten.rms_norm.default", rms_norm},
     {"aten.group_norm.default", [](Call& call) { group_norm(call, "num_groups"); }},
-    {"aten.native_group_norm.default", [](Call& call) { group_norm(call, "group"); }},
+    {"aten.native_group_norm.default", native_group_norm},
     {"aten.instance_norm.default", instance_norm},
     {"aten._weight_norm.default", weight_norm},
     {"aten.dropout.default", dropout, Memory::shared},
