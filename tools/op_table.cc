@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "compiler/targets.h"
@@ -119,6 +120,20 @@ void print_core_ops() {
   }
 }
 
+/// Words with commas between them, in lines that are not too long.
+void print_list(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    const std::string part = word + (&word == &words.back() ? "" : ",");
+    if (line.size() + part.size() >= 110) {
+      fmt::print("{}\n", line);
+      line.clear();
+    }
+    line += line.empty() ? part : " " + part;
+  }
+  fmt::print("{}\n", line);
+}
+
 void print_imported_ops() {
   // "aten.add.Tensor" is overload `Tensor` of `aten.add`; "_operator.add" has none.
   std::map<std::string_view, std::set<std::string_view>> overloads;
@@ -135,6 +150,14 @@ void print_imported_ops() {
       rules.size(), overloads.size());
   for (const auto& [op, names] : overloads)
     fmt::print("| `{}` | {} |\n", op, fmt::join(names, ", "));
+  fmt::print(
+      "\nOther names that torch has for some of them are read, too: `aten.special_erf` for "
+      "`aten.erf` and the\n"
+      "like, and\n\n");
+  std::vector<std::string> aliases;
+  for (const pt2::Alias& alias : pt2::all_aliases())
+    aliases.push_back(fmt::format("`{}` for `{}`", alias.alias, alias.name));
+  print_list(aliases);
 }
 
 void print_onnx_ops() {
@@ -144,16 +167,9 @@ void print_onnx_ops() {
       "\n## Ops that the ONNX front end reads: {}, opsets {} to {}\n\n"
       "Those of other domains than `ai.onnx` have the domain before their name.\n\n",
       names.size(), onnx::kOldestOpset, onnx::kNewestOpset);
-  std::string line;
-  for (const std::string_view name : names) {
-    const std::string word = fmt::format("`{}`{}", name, name == *names.rbegin() ? "" : ",");
-    if (line.size() + word.size() >= 110) {
-      fmt::print("{}\n", line);
-      line.clear();
-    }
-    line += line.empty() ? word : " " + word;
-  }
-  fmt::print("{}\n", line);
+  std::vector<std::string> words;
+  for (const std::string_view name : names) words.push_back(fmt::format("`{}`", name));
+  print_list(words);
 }
 
 }  // namespace

@@ -17,6 +17,27 @@ TEST(OpRules, EveryOverloadHasOneRow) {
   EXPECT_EQ(find_rule("aten.nosuch.default"), nullptr);
 }
 
+TEST(OpRules, AnAliasHasTheRuleOfItsName) {
+  for (const Alias& alias : all_aliases()) {
+    int overloads = 0;
+    for (const OpRule& rule : all_rules()) {
+      const size_t dot = rule.target.rfind('.');
+      EXPECT_NE(rule.target.substr(0, dot), alias.alias);
+      if (rule.target.substr(0, dot) != alias.name) continue;
+      ++overloads;
+      const std::string other = std::string(alias.alias) + std::string(rule.target.substr(dot));
+      ASSERT_NE(find_rule(other), nullptr) << other;
+      EXPECT_EQ(find_rule(other)->target, rule.target);
+    }
+    EXPECT_GT(overloads, 0) << alias.name;
+    EXPECT_EQ(find_rule(std::string(alias.alias) + ".nosuch"), nullptr);
+  }
+  EXPECT_EQ(find_rule("aten.special_erf.default")->target, "aten.erf.default");
+  EXPECT_EQ(find_rule("aten.special_nosuch.default"), nullptr);
+  EXPECT_EQ(find_rule("special_erf"), nullptr);
+  EXPECT_EQ(find_rule("absolute"), nullptr);
+}
+
 /// "aten.view_copy.default" is "aten.view.default" with memory of its own.
 TEST(OpRules, ACopyIsAViewWithMemoryOfItsOwn) {
   int copies = 0;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "frontend/ops/creation.h"
 #include "frontend/ops/overwrite.h"
+#include "frontend/ops/reduction.h"
 #include "frontend/ops/scatter.h"
 #include "frontend/ops/shapes.h"
 #include "ir/evaluate.h"
@@ -11,13 +13,22 @@
 namespace layline::ops {
 namespace {
 
-/// An index from -length to -1 counts from the end. Constant indices fold to constants.
-Value* counted_from_start(const Builder& build, Value* index, int64_t length) {
-  index = build.convert(index, DType::i64);
-  Value* negative = build.add(Op::less, {index, build.scalar(DType::i64, 0)});
-  Value* wrapped =
-      build.add(Op::add, {index, build.scalar(DType::i64, static_cast<double>(length))});
-  return build.add(Op::where, {negative, wrapped, index});
+/// Whether these are places that an op has found, and so not negative.
+bool are_found(const Value* index) {
+  const Node* node = index->def();
+  if (node == nullptr) return false;
+  switch (node->op()) {
+    case Op::argmax:
+    case Op::argmin:
+    case Op::argsort:
+      return true;
+    case Op::relayout:
+    case Op::expand:
+    case Op::slice:
+      return are_found(node->operand(0));
+    default:
+      return false;
+  }
 }
 
 /// A constant mask stands for the places where it is true: an index for each of its axes.
@@ -146,6 +157,25 @@ int64_t written_length(const Builder& build, const Value* x, int64_t axis) {
 
 }  // namespace
 
+Value* counted_from_start(const Builder& build, Value* index, Dim length) {
+  index = build.convert(index, DType::i64);
+  if (const Constant* known = constant_of(index)) {
+    Tensor places = tensor_of(*known);
+    bool has_negative = false;
+    for (int64_t i = 0; i < places.count(); ++i) {
+      if (places.get_int(i) >= 0) continue;
+      if (!length.is_static()) build.fail("counts from the end of a dynamic axis");
+      places.set_int(i, places.get_int(i) + length.value());
+      has_negative = true;
+    }
+    return has_negative ? build.constant(Constant::of(places)) : index;
+  }
+  if (are_found(index)) return index;
+  Value* negative = build.add(Op::less, {index, build.scalar(DType::i64, 0)});
+  Value* size = number(build, build.graph().symbol_table().expand(length));
+  return build.add(Op::where, {negative, build.add(Op::add, {index, size}), index});
+}
+
 Value* gather(const Builder& build, Value* x, Value* indices, int64_t axis) {
   // The runtime takes one axis of indices.
   Value* flat = build.view(indices, {element_count(indices->shape())});
@@ -176,7 +206,47 @@ Value* take_along_axis(const Builder& build, Value* x, Value* index, int64_t axi
 }
 
 Value* take(const Builder& build, Value* x, Value* index) {
-  return gather(build, build.view(x, {element_count(x->shape())}), index, 0);
+  const Dim count = element_count(x->shape());
+  index = counted_from_start(build, index, count);
+  return gather(build, build.view(x, {count}), index, 0);
+}
+
+Value* repeat_each(const Builder& build, Value* x, int64_t axis, const Value* times) {
+  const Constant* known = constant_of(times);
+  const int64_t length = static_length(build, x, axis);
+  if (known == nullptr)
+    build.fail("the size of the result depends on the data; give the repeats as constants");
+  const Tensor counts = tensor_of(*known);
+  if (counts.count() != 1 && counts.count() != length)
+    build.fail("{} repeats for {} elements", counts.count(), length);
+  constexpr int64_t kMost = int64_t{1} << 26;
+  Ints places;
+  for (int64_t i = 0; i < length; ++i) {
+    const int64_t count = counts.get_int(counts.count() == 1 ? 0 : i);
+    if (count < 0 || count > kMost - std::ssize(places)) build.fail("repeats {} times", count);
+    places.insert(places.end(), static_cast<size_t>(count), i);
+  }
+  Tensor index({DType::i64, {std::ssize(places)}});
+  for (int64_t i = 0; i < index.count(); ++i) index.set_int(i, places[static_cast<size_t>(i)]);
+  return gather(build, x, build.constant(index), axis);
+}
+
+Value* bags(const Builder& build, Value* table, Value* indices, const Value* offsets, int64_t count,
+            Value* weights, Bag bag) {
+  const Constant* known = constant_of(offsets);
+  const int64_t total = static_length(build, indices, 0);
+  bool alike = known != nullptr && count > 0 && total % count == 0 && total > 0;
+  if (alike) {
+    const Tensor starts = tensor_of(*known);
+    for (int64_t i = 0; i < count; ++i) alike = alike && starts.get_int(i) == i * (total / count);
+  }
+  if (!alike) build.fail("the bags are not of one length; give the indices as a matrix");
+  const Dim width = table->shape().back();
+  Value* rows = build.view(gather(build, table, indices, 0), {count, total / count, width});
+  if (weights != nullptr)
+    rows = build.add(Op::mul, {rows, build.view(weights, {count, total / count, 1})});
+  constexpr Op kOps[] = {Op::reduce_sum, Op::reduce_mean, Op::reduce_max};
+  return reduce(build, kOps[static_cast<size_t>(bag)], rows, {{1}, false});
 }
 
 Value* index(const Builder& build, Value* x, const std::vector<Value*>& indices) {

@@ -7,6 +7,9 @@
 
 namespace layline::ops {
 
+/// The places as i64, counted from the start: one from -length to -1 counts from the end.
+Value* counted_from_start(const Builder& build, Value* index, Dim length);
+
 /// The parts of x that a tensor of indices names along an axis. The axes of the indices replace
 /// that axis.
 Value* gather(const Builder& build, Value* x, Value* indices, int64_t axis);
@@ -14,8 +17,19 @@ Value* gather(const Builder& build, Value* x, Value* indices, int64_t axis);
 Value* gather_elements(const Builder& build, Value* x, Value* index, int64_t axis);
 /// Like gather_elements, but the index broadcasts against x beside the axis.
 Value* take_along_axis(const Builder& build, Value* x, Value* index, int64_t axis);
-/// The elements that the index names in the flattened tensor.
+/// The elements that the index names in the flattened tensor, from the end if negative.
 Value* take(const Builder& build, Value* x, Value* index);
+
+/// Repeats each element along an axis as often as `times` says, which is a constant: one number for
+/// each element, or one for all.
+Value* repeat_each(const Builder& build, Value* x, int64_t axis, const Value* times);
+
+/// How the rows of a bag become one.
+enum class Bag : uint8_t { sum, mean, max };
+/// Rows of a table in `count` bags, one after another. They begin at the constant `offsets`, and
+/// have one length. `weights` multiply the rows; they may be null.
+Value* bags(const Builder& build, Value* table, Value* indices, const Value* offsets, int64_t count,
+            Value* weights, Bag bag);
 
 /// x[i, :, j]: an index for each axis, null for all of it. Indices broadcast, count from the end if
 /// negative, and may be constant masks. If the indexed axes stand next to each other, the axes of

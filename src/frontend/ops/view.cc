@@ -142,6 +142,19 @@ Value* repeat(const Builder& build, Value* x, Ints times) {
 }
 
 /// [n] -> [n, 1] -> [n, times] -> [n * times].
+Value* quarter_turns(const Builder& build, Value* x, int64_t from, int64_t to, int64_t times) {
+  switch ((times % 4 + 4) % 4) {
+    case 1:
+      return swap_axes(build, build.add(Op::flip, {x}, AxesAttrs{{to}}), from, to);
+    case 2:
+      return build.add(Op::flip, {x}, AxesAttrs{{std::min(from, to), std::max(from, to)}});
+    case 3:
+      return swap_axes(build, build.add(Op::flip, {x}, AxesAttrs{{from}}), from, to);
+    default:
+      return x;
+  }
+}
+
 Value* repeat_elements(const Builder& build, Value* x, int64_t axis, int64_t times) {
   if (times < 0) build.fail("repeats {} times", times);
   Shape split = x->shape();

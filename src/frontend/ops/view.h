@@ -32,5 +32,7 @@ Value* channel_shuffle(const Builder& build, Value* x, int64_t groups);
 Value* repeat(const Builder& build, Value* x, Ints times);
 /// Repeats each element along an axis as often as asked.
 Value* repeat_elements(const Builder& build, Value* x, int64_t axis, int64_t times);
+/// Turns the plane of two axes by 90 degrees so many times, from the first axis to the second.
+Value* quarter_turns(const Builder& build, Value* x, int64_t from, int64_t to, int64_t times);
 
 }  // namespace layline::ops

@@ -17,22 +17,8 @@ namespace {
 /// Places counted from 0 along an axis of x; negative ones count from the end.
 Value* places(const Call& call, Value* index, const Value* x, int64_t axis) {
   index = call.convert(index, DType::i64);
-  const Dim length = x->shape()[static_cast<size_t>(axis)];
-  if (const Tensor* known = call.constant_value(index)) {
-    bool negative = false;
-    Tensor counted = *known;
-    for (int64_t i = 0; i < counted.count(); ++i) {
-      if (counted.get_int(i) >= 0) continue;
-      negative = true;
-      if (!length.is_static()) call.fail("counts from the end of a dynamic axis");
-      counted.set_int(i, counted.get_int(i) + length.value());
-    }
-    return negative ? call.constant(counted) : index;
-  }
-  Value* zero = call.scalar(DType::i64, 0);
-  Value* size = ops::number(call, call.graph().symbol_table().expand(length));
-  return call.add(Op::where,
-                  {call.add(Op::less, {index, zero}), call.add(Op::add, {index, size}), index});
+  if (const Tensor* known = call.constant_value(index)) index = call.constant(*known);
+  return ops::counted_from_start(call, index, x->shape()[static_cast<size_t>(axis)]);
 }
 
 /// The shape with these axes in place of one.

@@ -2,6 +2,7 @@
 #include "frontend/ops/join.h"
 
 #include "frontend/ops/shapes.h"
+#include "frontend/ops/view.h"
 #include "frontend/pt2/ops/rules.h"
 
 namespace layline::pt2 {
@@ -152,6 +153,25 @@ void flip(Call& call) {
   call.result(call.add(Op::flip, {x}, AxesAttrs{call.axes("dims", x->type().rank())}));
 }
 
+template <int64_t axis>
+void flip_axis(Call& call) {
+  Value* x = call.tensor("self");
+  if (x->type().rank() <= axis) call.fail("takes no {}", to_string(x->type()));
+  call.result(call.add(Op::flip, {x}, AxesAttrs{{axis}}));
+}
+
+void rot90(Call& call) {
+  Value* x = call.tensor("self");
+  const Ints axes = call.ints("dims", {0, 1});
+  const int64_t rank = x->type().rank();
+  if (axes.size() != 2) call.fail("turns a plane of {} axes", axes.size());
+  auto counted = [&](int64_t axis) { return axis < 0 ? axis + rank : axis; };
+  const int64_t from = counted(axes[0]), to = counted(axes[1]);
+  if (from < 0 || from >= rank || to < 0 || to >= rank || from == to)
+    call.fail("turns from axis {} to axis {} of {}", axes[0], axes[1], to_string(x->type()));
+  call.result(ops::quarter_turns(call, x, from, to, call.integer("k", 1)));
+}
+
 void roll(Call& call) {
   Value* x = call.tensor("self");
   Ints axes = call.ints("dims", {});
@@ -161,7 +181,6 @@ void roll(Call& call) {
 
 constexpr OpRule kRules[] = {
     {"aten.cat.default", cat},
-    {"aten.concat.default", cat},
     {"aten.diff.default", diff},
     {"aten.stack.default", stack},
     {"aten.column_stack.default", column_stack},
@@ -188,6 +207,9 @@ constexpr OpRule kRules[] = {
     {"aten.tensor_split.indices", tensor_split_indices, Memory::shared},
     {"aten.unbind.int", unbind, Memory::shared},
     {"aten.flip.default", flip},
+    {"aten.fliplr.default", flip_axis<1>},
+    {"aten.flipud.default", flip_axis<0>},
+    {"aten.rot90.default", rot90},
     {"aten.roll.default", roll},
 };
 

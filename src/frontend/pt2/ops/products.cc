@@ -56,6 +56,14 @@ void tensordot(Call& call) {
   call.result(ops::tensordot(call, a, b, call.ints("dims_self", {}), call.ints("dims_other", {})));
 }
 
+/// Sums of products along the last axes; a tensor without axes scales the other.
+void inner(Call& call) {
+  Value* a = call.tensor("self");
+  Value* b = call.tensor("other");
+  if (a->shape().empty() || b->shape().empty()) return call.result(call.add(Op::mul, {a, b}));
+  call.result(ops::tensordot(call, a, b, {a->type().rank() - 1}, {b->type().rank() - 1}));
+}
+
 void kron(Call& call) {
   Value* a = call.tensor("self");
   call.result(ops::kron(call, a, call.tensor("other")));
@@ -137,7 +145,7 @@ constexpr OpRule kRules[] = {
     {"aten.addr.default", add_outer},
     {"aten.addbmm.default", add_sum_of_products},
     {"aten.outer.default", outer},
-    {"aten.ger.default", outer},
+    {"aten.inner.default", inner},
     {"aten.tensordot.default", tensordot},
     {"aten.kron.default", kron},
     {"aten.cross.default", cross},

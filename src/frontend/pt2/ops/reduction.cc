@@ -34,6 +34,17 @@ void extremum(Call& call, Op values, Op places) {
   call.result(ops::place_of_extremum(call, places, x, axis, keep));
 }
 
+/// The least and the greatest element, along one axis or of all.
+void least_and_greatest(Call& call) {
+  Value* x = call.tensor("self");
+  const int64_t rank = x->type().rank();
+  if (call.has("dim") && rank == 0) call.fail("takes no 0-d tensors");
+  const ops::Reduced reduced{call.has("dim") ? Ints{call.axis("dim", 0, rank)} : ops::all_axes(x),
+                             call.flag("keepdim", false)};
+  call.result(ops::reduce(call, Op::reduce_min, x, reduced));
+  call.result(ops::reduce(call, Op::reduce_max, x, reduced));
+}
+
 /// Without an axis the place is counted in the flattened tensor.
 template <Op op>
 void place_of_extremum(Call& call) {
@@ -118,6 +129,7 @@ constexpr OpRule kRules[] = {
     {"aten.min.default", reduction<Op::reduce_min>},
     {"aten.max.dim", [](Call& call) { extremum(call, Op::reduce_max, Op::argmax); }},
     {"aten.min.dim", [](Call& call) { extremum(call, Op::reduce_min, Op::argmin); }},
+    {"aten.aminmax.default", least_and_greatest},
     {"aten.argmax.default", place_of_extremum<Op::argmax>},
     {"aten.argmin.default", place_of_extremum<Op::argmin>},
     {"aten.any.default", logical_reduction<Op::reduce_any>},

@@ -28,9 +28,18 @@ struct OpRule {
   std::span<const std::string_view> writes = {};
 };
 
+/// Another name that torch has for an op, both without overload. Arguments and overloads are the
+/// same.
+struct Alias {
+  std::string_view alias;
+  std::string_view name;
+};
+
+/// The rule of an overload, or of the one that it is an alias of; null if there is none.
 const OpRule* find_rule(std::string_view target);
 /// All rows, for the op support table of the documentation.
 std::vector<OpRule> all_rules();
+std::span<const Alias> all_aliases();
 
 std::span<const OpRule> activation_rules();
 std::span<const OpRule> arithmetic_rules();
@@ -44,6 +53,7 @@ std::span<const OpRule> function_rules();
 std::span<const OpRule> grid_rules();
 std::span<const OpRule> index_rules();
 std::span<const OpRule> join_rules();
+std::span<const OpRule> loss_rules();
 std::span<const OpRule> norm_rules();
 std::span<const OpRule> pad_rules();
 std::span<const OpRule> pool_rules();

@@ -44,7 +44,8 @@ void index_add(Call& call) {
 void index_fill(Call& call) {
   Value* x = call.tensor("self");
   const int64_t axis = call.axis_of(x);
-  Value* index = call.tensor("index");
+  Value* index =
+      ops::counted_from_start(call, call.tensor("index"), x->shape()[static_cast<size_t>(axis)]);
   Value* number = as(call, operand(call, "value"), x->dtype());
   call.result(ops::index_fill(call, x, axis, index, number));
 }
@@ -61,15 +62,18 @@ void take(Call& call) {
   call.result(ops::take(call, x, call.tensor("index")));
 }
 
-/// Without an axis, both tensors are flattened.
+/// Without an axis, both tensors are flattened. Negative places count from the end, unlike those of
+/// gather.
 void take_along_dim(Call& call) {
   Value* x = call.tensor("self");
-  Value* index = call.convert(call.tensor("indices"), DType::i64);
+  Value* index = call.tensor("indices");
   if (!call.has("dim")) {
     x = call.view(x, {element_count(x->shape())});
     index = call.view(index, {element_count(index->shape())});
   }
-  call.result(ops::take_along_axis(call, x, index, call.axis("dim", 0, x->type().rank())));
+  const int64_t axis = call.axis("dim", 0, x->type().rank());
+  index = ops::counted_from_start(call, index, x->shape()[static_cast<size_t>(axis)]);
+  call.result(ops::take_along_axis(call, x, index, axis));
 }
 
 constexpr OpRule kRules[] = {

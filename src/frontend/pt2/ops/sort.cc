@@ -24,9 +24,10 @@ void topk(Call& call) {
 }
 
 ops::SortOrder sort_order(const Call& call, const Value* x) {
-  if (call.flag("stable", false))
-    call.fail("keeps equal elements in order (stable=True), which the runtime's kernel does not");
-  return {axis_of(call, x), call.flag("descending", false)};
+  const bool stable = call.flag("stable", false);
+  if (stable && x->dtype() == DType::f64)
+    call.fail("keeps equal elements in order (stable=True), which f64 has no key for; use f32");
+  return {axis_of(call, x), call.flag("descending", false), stable};
 }
 
 void sort(Call& call) {
@@ -50,11 +51,16 @@ void median(Call& call) {
   give(call, ops::median(call, x, axis_of(call, x), call.flag("keepdim", false)));
 }
 
+void median_of_all(Call& call) {
+  Value* x = call.tensor("self");
+  call.result(ops::median(call, call.view(x, {element_count(x->shape())}), 0, false).values);
+}
+
 constexpr OpRule kRules[] = {
     {"aten.topk.default", topk},      {"aten.sort.default", sort},
     {"aten.sort.stable", sort},       {"aten.argsort.default", argsort},
     {"aten.argsort.stable", argsort}, {"aten.kthvalue.default", kthvalue},
-    {"aten.median.dim", median},
+    {"aten.median.dim", median},      {"aten.median.default", median_of_all},
 };
 
 }  // namespace

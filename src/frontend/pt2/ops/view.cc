@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontend/ops/index.h"
 #include "frontend/ops/shapes.h"
 #include "frontend/pt2/ops/rules.h"
 #include "frontend/pt2/promotion.h"
@@ -101,6 +102,14 @@ void repeat_interleave(Call& call) {
   call.result(ops::repeat_elements(call, x, axis, call.integer("repeats")));
 }
 
+void repeat_interleave_each(Call& call) {
+  if (!call.has("output_size")) call.fail("does not say how long its result is; give output_size");
+  Value* x = call.tensor("self");
+  if (!call.has("dim")) x = call.view(x, {element_count(x->shape())});
+  const int64_t axis = call.axis("dim", 0, x->type().rank());
+  call.result(ops::repeat_each(call, x, axis, call.tensor("repeats")));
+}
+
 /// A permutation of a contiguous tensor's elements that the strides spell out.
 void as_strided(Call& call) {
   Value* x = call.tensor("self");
@@ -145,7 +154,11 @@ constexpr OpRule kRules[] = {
     {"aten.squeeze.dim", view_as_recorded, Memory::shared_unless_copied},
     {"aten.squeeze.dims", view_as_recorded, Memory::shared_unless_copied},
     {"aten.squeeze_copy.dims", view_as_recorded},
+    {"aten.squeeze_.default", view_as_recorded, Memory::shared},
+    {"aten.squeeze_.dim", view_as_recorded, Memory::shared},
+    {"aten.squeeze_.dims", view_as_recorded, Memory::shared},
     {"aten.unsqueeze.default", view_as_recorded, Memory::shared_unless_copied},
+    {"aten.unsqueeze_.default", view_as_recorded, Memory::shared},
     {"aten.unsqueeze_copy.default", view_as_recorded},
     {"aten.view_as.default", view_as_recorded, Memory::shared_unless_copied},
     {"aten.reshape_as.default", view_as_recorded, Memory::shared_unless_copied},
@@ -153,17 +166,18 @@ constexpr OpRule kRules[] = {
     {"aten.permute_copy.default", permute},
     {"aten.transpose.int", [](Call& call) { transpose(call, "dim0", "dim1"); }, Memory::shared},
     {"aten.transpose_copy.int", [](Call& call) { transpose(call, "dim0", "dim1"); }},
+    {"aten.transpose_.default", [](Call& call) { transpose(call, "dim0", "dim1"); },
+     Memory::shared},
     {"aten.swapaxes.default", [](Call& call) { transpose(call, "axis0", "axis1"); },
      Memory::shared},
     {"aten.swapdims.default", [](Call& call) { transpose(call, "dim0", "dim1"); }, Memory::shared},
     {"aten.t.default", matrix_transpose, Memory::shared},
+    {"aten.t_.default", matrix_transpose, Memory::shared},
     {"aten.t_copy.default", matrix_transpose},
     {"aten.mT.default", matrix_transpose, Memory::shared},
     {"aten.numpy_T.default", reverse_axes, Memory::shared},
     {"aten.movedim.intlist", movedim, Memory::shared},
     {"aten.movedim.int", movedim, Memory::shared},
-    {"aten.moveaxis.intlist", movedim, Memory::shared},
-    {"aten.moveaxis.int", movedim, Memory::shared},
     {"aten.pixel_shuffle.default", pixel_shuffle},
     {"aten.pixel_unshuffle.default", pixel_unshuffle},
     {"aten.channel_shuffle.default", channel_shuffle},
@@ -175,6 +189,7 @@ constexpr OpRule kRules[] = {
     {"aten.repeat.default", [](Call& call) { repeat(call, "repeats"); }},
     {"aten.tile.default", [](Call& call) { repeat(call, "dims"); }},
     {"aten.repeat_interleave.self_int", repeat_interleave},
+    {"aten.repeat_interleave.self_Tensor", repeat_interleave_each},
     {"aten.as_strided.default", as_strided, Memory::shared},
     {"aten.clone.default", cast},
     {"aten._to_copy.default", cast},
