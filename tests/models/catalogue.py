@@ -294,3 +294,162 @@ class LaterWrite(nn.Module):
         x[0].mul_(2)
         diagonal.zero_()
         return x, tiles, diagonal
+
+
+@case("far_from_zero", lambda: (torch.linspace(-30, -8, 24),))
+class FarFromZero(Outputs):
+    """Activations that decay like exp(x), divided by it: every digit counts."""
+
+    def outputs(x):
+        e = x.exp()
+        return F.softplus(x) / e, F.logsigmoid(-x) / e, F.mish(x) / (x * e), F.softplus(x, beta=0.5) / (0.5 * x).exp()
+
+
+@case(
+    "other_names",
+    lambda: (torch.rand(3, 4), 1 + torch.rand(3, 4)),
+    expect="absolute.default arctan2.default multiply.Tensor subtract.Tensor divide.Tensor_mode greater_equal.Scalar "
+    "concatenate.default row_stack.default linalg_matmul.default special_softmax.default special_erf.default",
+)
+class OtherNames(Outputs):
+    """Aliases."""
+
+    def outputs(x, y):
+        s, z = torch.special, x.clone()
+        z.subtract_(y).multiply_(2).negative_()
+        return (
+            torch.absolute(-x), torch.arccos(x), torch.arccosh(y), torch.arcsin(x), torch.arcsinh(x), torch.arctan(x),
+            torch.arctan2(x, y), torch.arctanh(x / 2), torch.multiply(x, y), torch.subtract(x, y, alpha=2),
+            torch.divide(x, y), torch.divide(x, y, rounding_mode="floor"), torch.negative(x), torch.greater(x, y),
+            torch.greater_equal(x, 0.5), torch.less(x, y), torch.less_equal(x, 0.5), torch.not_equal(x, y),
+            torch.concatenate([x, y]), torch.row_stack([x, y]), torch.linalg.matmul(x, y.T), torch.true_divide(x, 2),
+            s.softmax(x, 1), s.log_softmax(x, 1), s.erf(x), s.erfc(x), s.expm1(x), s.exp2(x), s.log1p(x), s.logit(x),
+            s.sinc(x), s.xlogy(x, y), s.xlogy(2, y), s.logsumexp(x, 1), s.round(x, decimals=1), z,
+        )  # fmt: skip
+
+
+@case(
+    "searching",
+    lambda: (torch.randn(3, 4), torch.tensor([[-1, 0, 2, -3]]), torch.randn(2, 3, 4, 4)),
+    expect="take_along_dim.default isin.Tensor_Tensor bucketize.Tensor searchsorted.Tensor aminmax.default "
+    "median.default rot90.default inner.default float_power.Tensor_Scalar repeat_interleave.self_Tensor",
+)
+class Searching(Outputs):
+    def outputs(x, index, volume):
+        edges, n = torch.tensor([-1.0, -0.2, 0.2, 1.0]), torch.arange(12).reshape(3, 4)
+        return (
+            x.take_along_dim(index, 0), x.take_along_dim(torch.tensor([[-1], [1], [-4]]), 1), x.take(index),
+            x.index_fill(0, torch.tensor([-1]), 2.0), x.take_along_dim(x.argsort(1), 1),
+            torch.isin(n, torch.tensor([1, 5, 7])), torch.isin(n, 4, invert=True),
+            torch.bucketize(x, edges), torch.bucketize(x, x[0, :1], right=True, out_int32=True),
+            torch.searchsorted(x.sort(1).values, x, side="right"), torch.searchsorted(edges, x),
+            *torch.aminmax(x), *torch.aminmax(x, dim=1, keepdim=True), torch.median(x), torch.fliplr(x), torch.flipud(x),
+            torch.rot90(x), torch.rot90(volume, 2, (2, 3)), torch.rot90(volume, -1, (-1, 1)), torch.inner(x, x), torch.inner(x, x[0, 0]),
+            torch.float_power(x.abs(), 1.5), torch.float_power(x.abs(), x), *torch.broadcast_tensors(x[:, :1], x[:1]),
+            x.repeat_interleave(torch.tensor([2, 0, 3]), dim=0, output_size=5),
+            x.repeat_interleave(torch.tensor([2]), output_size=24),
+            torch.einsum("...ij,...jk->...ik", volume, volume), torch.einsum("i...,j...", x, x),
+        )  # fmt: skip
+
+
+@case("losses", randn((3, 4), (3, 4)), expect="mse_loss.default l1_loss.default smooth_l1_loss.default huber_loss.default")
+class Losses(Outputs):
+    def outputs(x, y):
+        return (
+            F.mse_loss(x, y), F.mse_loss(x, y, reduction="none"), F.mse_loss(x, y, reduction="sum"), F.l1_loss(x, y),
+            F.smooth_l1_loss(x, y), F.smooth_l1_loss(x, y, beta=0.3), F.smooth_l1_loss(x, y, beta=0.0), F.huber_loss(x, y, delta=0.7),
+        )  # fmt: skip
+
+
+@case(
+    "bags",
+    lambda: (torch.randn(5, 4), torch.tensor([[0, 4, 2], [1, 1, 3]]), torch.randn(2, 3)),
+    expect="embedding_bag.padding_idx",
+)
+class Bags(Outputs):
+    def outputs(table, rows, weights):
+        flat, starts = rows.flatten(), torch.tensor([0, 2, 4])
+        return (
+            F.embedding_bag(rows, table, mode="sum"), F.embedding_bag(rows, table), F.embedding_bag(rows, table, mode="max"),
+            F.embedding_bag(rows, table, mode="sum", per_sample_weights=weights), F.embedding_bag(flat, table, starts),
+            F.embedding_bag(flat, table, torch.tensor([0, 3, 6]), include_last_offset=True),
+        )  # fmt: skip
+
+
+@case(
+    "norm_statistics",
+    randn((2, 6, 3, 4)),
+    expect="native_layer_norm.default native_group_norm.default max_pool2d_with_indices.default",
+)
+class NormStatistics(Outputs):
+    def outputs(x):
+        pooled, _ = torch.ops.aten.max_pool2d_with_indices(x, [2, 2])
+        return (
+            *torch.ops.aten.native_layer_norm(x, [3, 4], None, None, 1e-5),
+            *torch.ops.aten.native_group_norm(x, None, None, 2, 6, 12, 3, 1e-5),
+            torch.ops.aten.native_layer_norm(x, [4], None, None, 1e-5)[0], pooled,
+        )  # fmt: skip
+
+
+@case(
+    "views_inplace",
+    randn((1, 3, 4)),
+    expect="unsqueeze_.default squeeze_.dim squeeze_.default transpose_.default t_.default floor_divide_.Tensor",
+)
+class ViewsInplace(Outputs):
+    """The base is read after a write through what was its view."""
+
+    def outputs(x):
+        base = x * 3
+        y = base.view(3, 4)
+        y.unsqueeze_(0).add_(1)
+        y.squeeze_(0).t_()
+        z = base + 1
+        z.squeeze_().transpose_(0, 1)
+        z.floor_divide_(2).floor_divide_(torch.full((1,), 3.0))
+        return base, y * 2, z
+
+
+@case("assertions", lambda: (torch.rand(3, 4), torch.tensor(2)), expect="item.default _assert_scalar.default")
+class Assertions(Outputs):
+    """Checks, and what only they read, are not compiled."""
+
+    def outputs(x, n):
+        torch._check(n.item() > 1)
+        torch._assert_async((torch.rand_like(x) < 2).all())
+        return x + 1
+
+
+@case(
+    "half_transposed",
+    lambda: (torch.randn(1, 4, 5, 5), torch.randn(1, 4, 6)),
+    dtype=torch.float16,
+    expect="conv_transpose2d.input conv_transpose1d.default",
+)
+class HalfTransposed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.images = nn.ModuleList(
+            [nn.ConvTranspose2d(4, 6, 3), nn.ConvTranspose2d(4, 4, 3, stride=2, groups=2, bias=False)]
+        )
+        self.rows = nn.ConvTranspose1d(4, 2, 3, padding=1)
+
+    def forward(self, image, row):
+        image, row = image.half(), row.half()
+        return *(layer(image) for layer in self.images), self.rows(row)
+
+
+@case("volumes_transposed", randn((1, 4, 2, 3, 3)), expect="conv_transpose3d.input")
+class VolumesTransposed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            [
+                nn.ConvTranspose3d(4, 2, 3),
+                nn.ConvTranspose3d(4, 6, (2, 3, 2), stride=(1, 2, 2), padding=(1, 1, 0), output_padding=(0, 1, 1), groups=2),
+                nn.ConvTranspose3d(4, 2, 2, dilation=2, bias=False),
+            ]
+        )
+
+    def forward(self, x):
+        return tuple(layer(x) for layer in self.layers)
