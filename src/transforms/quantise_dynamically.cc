@@ -160,6 +160,60 @@ bool quantise(Graph& graph, Node* node, PassContext& context) {
   return true;
 }
 
+/// The value that an op quantises as it reads it, if `scale` was chosen from it.
+const Value* quantised_with(const Node& op, const Value* scale) {
+  for (const Value* x = op.operand(0);; x = x->def()->operand(0)) {
+    if (chosen_from(scale, Op::choose_scale, x)) return x;
+    if (!relayout_of(x)) return nullptr;
+  }
+}
+
+/// What a number has as a factor beside the scale that was chosen from x, null for 1; nothing if
+/// the scale is no factor of it.
+std::optional<Value*> factor_beside_scale(Value* number, const Value* x) {
+  if (chosen_from(number, Op::choose_scale, x)) return nullptr;
+  const Node* product = defining(number, Op::mul);
+  if (product == nullptr || !product->attrs<BinaryAttrs>().bounds.unbounded()) return std::nullopt;
+  for (const int side : {0, 1})
+    if (chosen_from(product->operand(side), Op::choose_scale, x)) return product->operand(1 - side);
+  return std::nullopt;
+}
+
+/// The sums of products of integers, as they were before they were made whole numbers of 32 bits:
+/// a contraction divided by the scale of what it reads. Null if the value is no such sum.
+const Node* sums_before_rounding(const Value* value) {
+  constexpr double kGreatest = 0x1p31 - 0x1p7;  // as a float
+  const Node* clamp = defining(value, Op::clamp);
+  const Node* round = clamp ? defining(clamp->operand(0), Op::round) : nullptr;
+  const Node* div = round ? defining(round->operand(0), Op::div) : nullptr;
+  if (div == nullptr || !div->attrs<BinaryAttrs>().bounds.unbounded()) return nullptr;
+  const Bounds& bounds = clamp->attrs<ClampAttrs>().bounds;
+  return bounds.min <= -0x1p31 && bounds.max >= kGreatest ? div : nullptr;
+}
+
+/// A model of integers (ONNX's MatMulInteger) multiplies their sums by the scale of x and that of
+/// the weights. Kernels give real numbers, of finer scales: they are not divided by a scale, made
+/// whole and multiplied by it again, and nobody needs the scale.
+bool leave_real(Graph& graph, Node* product, PassContext& context) {
+  if (!product->attrs<BinaryAttrs>().bounds.unbounded()) return false;
+  for (const int side : {0, 1}) {
+    const Node* sums = sums_before_rounding(product->operand(side));
+    if (sums == nullptr) continue;
+    Value* y = sums->operand(0);
+    const Value* made = y;
+    while (relayout_of(made)) made = made->def()->operand(0);
+    if (made->def() == nullptr || !is_dynamic(made->def()->attributes())) continue;
+    const Value* x = quantised_with(*made->def(), sums->operand(1));
+    const auto factor = x ? factor_beside_scale(product->operand(1 - side), x) : std::nullopt;
+    const Shape given = factor && *factor ? (*factor)->shape() : Shape{};
+    if (!factor || broadcast(y->shape(), given) != product->result()->shape()) continue;
+    context.rewrite(*product, "multiplies {} before it is made whole", made->name());
+    replace(graph, product, *factor ? BuildBefore(graph, product).add(Op::mul, {y, *factor}) : y);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool quantise_dynamically(Graph& graph, PassContext& context) {
@@ -168,6 +222,8 @@ bool quantise_dynamically(Graph& graph, PassContext& context) {
   for (Node* node : graph)
     if (node->is(Op::linear) || node->is(Op::conv) || node->is(Op::conv_transpose))
       changed = quantise(graph, node, context) || changed;
+    else if (node->is(Op::mul))
+      changed = leave_real(graph, node, context) || changed;
   return changed;
 }
 

@@ -27,6 +27,7 @@ const OnnxFixture kFixtures[] = {
     {"quantised", {}, {}, 0.02},
     {"loops", {{"length", "1..20"}}},
     {"one_hot", {{"length", "1..32"}}},
+    {"dynamic", {}, {}, 0.02},
     {"directions", {{"length", "1..20"}}},
 };
 
@@ -83,6 +84,13 @@ TEST(OnnxPrograms, ResizeDynamicSizesInDelegates) {
   const Compiled compiled = compile(path_of(kFixtures[0]), options_of(kFixtures[0]));
   EXPECT_TRUE(compiled.report.portable_ops.empty());
   EXPECT_EQ(compiled.report.delegates, 2);
+}
+
+/// Nothing rounds between two products that quantise what they read.
+TEST(OnnxPrograms, AreOneDelegateWithDynamicScales) {
+  const Compiled compiled = fixture_for(7, "xnnpack");
+  EXPECT_EQ(compiled.report.delegates, 1);
+  EXPECT_TRUE(compiled.report.portable_ops.empty());
 }
 
 TEST(OnnxPrograms, AreQuantisedWhereTheModelIs) {

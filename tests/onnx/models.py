@@ -179,6 +179,20 @@ def quantised():
         return onnx.load(after), [[samples[0]]]
 
 
+def dynamic():
+    """Two layers that ONNX Runtime's own tool made int8, with scales that are chosen when the model runs."""
+    from onnxruntime.quantization import quantize_dynamic
+
+    net = Net()
+    x = net.add("Relu", net.add("Add", net.add("MatMul", "x", net.weight(16, 32)), net.weight(32)))
+    y = net.add("Add", net.add("MatMul", x, net.weight(32, 8)), net.weight(8))
+    with tempfile.TemporaryDirectory() as folder:
+        before, after = Path(folder) / "before.onnx", Path(folder) / "after.onnx"
+        onnx.save(net.model({"x": (T.FLOAT, [4, 16])}, [y]), before)
+        quantize_dynamic(before, after)
+        return onnx.load(after), [[floats(4, 16)]]
+
+
 def one_hot():
     """Products with one-hot rows, as jax and tf2onnx write embeddings: a comparison, and OneHot along a middle axis.
     Some numbers are none of the places, and OneHot counts negative ones from the end."""
@@ -230,8 +244,8 @@ def loops():
             [[floats(n, 2, 8), floats(2, 8)] for n in (7, 1, 20)])
 
 
-MODELS = {f.__name__: f for f in (convs, encoder, recurrent, directions, branches, quantised, one_hot,
-                                loops)}
+MODELS = {f.__name__: f for f in (convs, encoder, recurrent, directions, branches, quantised, dynamic,
+                                one_hot, loops)}
 
 
 def main():
