@@ -5,6 +5,7 @@
 
 namespace layline {
 
+bool block_convs(Graph& graph, PassContext& context);
 bool cut_before_products(Graph& graph, PassContext& context);
 bool dead_code(Graph& graph, PassContext& context);
 bool expand_scatters(Graph& graph, PassContext& context);

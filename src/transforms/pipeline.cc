@@ -55,6 +55,8 @@ constexpr std::array kPasses = {
          real_depthwise},
     Pass{"split_depthwise", "makes depthwise convolutions with large windows of small ones",
          split_depthwise},
+    Pass{"block_convs", "makes convolutions with few outputs compute several places at once",
+         block_convs},
     Pass{"winograd_convs", "convolves with fewer products, where that is faster", winograd_convs},
     Pass{"unfold_convs", "makes convolutions of pointwise ones, where those are faster",
          unfold_convs},
@@ -90,7 +92,8 @@ constexpr size_t kFusePad[] = {place_of("fuse_pad")};
 constexpr size_t kLegalise[] = {place_of("legalise")};
 constexpr size_t kFuse[] = {place_of("slice_quantised"), place_of("fuse_clamp")};
 constexpr size_t kConvs[] = {place_of("real_depthwise"), place_of("split_depthwise"),
-                             place_of("winograd_convs"), place_of("unfold_convs")};
+                             place_of("block_convs"), place_of("winograd_convs"),
+                             place_of("unfold_convs")};
 constexpr Group kSchedule[] = {kBodies,   kRecognise, kFold,    kDynamic, kFold,     kMerge,
                                kFold,     kAttend,    kFold,    kPlace,   kFold,     kFusePad,
                                kLegalise, kFold,      kPlace,   kFold,    kLegalise, kFold,

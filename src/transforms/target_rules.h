@@ -22,6 +22,9 @@ struct TargetRules {
   /// order. A smaller window costs as much as the next; one larger than all runs as a grouped
   /// convolution.
   std::vector<int64_t> depthwise_places = {};
+  /// How many outputs kernels compute at once on the shortest vectors that they are made for: fewer
+  /// take as long. 0 if it does not matter.
+  int64_t least_lanes = 0;
   /// Whether contractions have kernels that quantise what they read, each row or image with a scale
   /// of its own.
   bool quantises_dynamically = true;

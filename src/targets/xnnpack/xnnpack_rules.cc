@@ -98,6 +98,7 @@ TargetRules rules(const Profile& profile) {
       .products = profile.products,
       .profile = profile.name,
       .depthwise_places = {kDepthwisePlaces.begin(), kDepthwisePlaces.end()},
+      .least_lanes = 8,
       .writes_in_place = true,
       .counted_keys = kCountedKeys,
       .legalise = [](Graph& graph, PassContext&) { return xnnpack::legalise(graph); }};
