@@ -29,6 +29,7 @@ const OnnxFixture kFixtures[] = {
     {"one_hot", {{"length", "1..32"}}},
     {"dynamic", {}, {}, 0.02},
     {"directions", {{"length", "1..20"}}},
+    {"quantised_steps", {{"length", "1..20"}}, {}, 0.02},
 };
 
 std::string path_of(const OnnxFixture& fixture) {

@@ -244,8 +244,23 @@ def loops():
             [[floats(n, 2, 8), floats(2, 8)] for n in (7, 1, 20)])
 
 
+def quantised_steps():
+    """A loop over a dynamic length, whose body multiplies integers."""
+    net, state = Net(), (T.FLOAT, [2, 8])
+    scale, zero = net.constant(np.float32(1 / 127)), net.constant(np.int8(0))
+    weight = net.constant(rng.integers(-127, 127, (8, 8)).astype(np.int8))
+    fine, bias = net.constant(np.float32(0.01)), net.weight(8)
+    step = body([f"q = QuantizeLinear s {scale} {zero}", f"d = DequantizeLinear q {scale} {zero}",
+                 f"w = DequantizeLinear {weight} {fine} {zero}", "p = MatMul d w", "a = Add p e", f"b = Add a {bias}",
+                 "after = Tanh b", "o = Identity after"],
+                {"s": state, "e": state}, {"after": state, "o": state})
+    last, y = net.add("Scan", "h0", "x", outputs=2, body=step, num_scan_inputs=1)
+    return (net.model({"h0": state, "x": (T.FLOAT, ["length", 2, 8])}, [last, y]),
+            [[np.clip(floats(2, 8), -1, 1), floats(n, 2, 8)] for n in (7, 1, 20)])
+
+
 MODELS = {f.__name__: f for f in (convs, encoder, recurrent, directions, branches, quantised, dynamic,
-                                one_hot, loops)}
+                                one_hot, loops, quantised_steps)}
 
 
 def main():

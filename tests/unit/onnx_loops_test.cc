@@ -233,6 +233,28 @@ TEST(OnnxLoops, WhatGrowsIsUnrolled) {
             "f32[2]; fix the size that is its number: --dim NAME=SIZE");
 }
 
+/// s is rounded to integers by a scale that each round chooses.
+TEST(OnnxLoops, ScalesThatARoundChoosesAreUnrolled) {
+  const WrittenGraph body = {{{"DynamicQuantizeLinear", {"s"}, {"q", "scale", "zero"}},
+                              {"DequantizeLinear", {"q", "scale", "zero"}, {"d"}},
+                              {"Add", {"d", "e"}, {"after"}}},
+                             {value_info("s", kFloats, {2}), value_info("e", kFloats, {2})},
+                             {value_info("after", kFloats, {2})}};
+  const WrittenGraph model = {{{"Scan",
+                                {"initial", "x"},
+                                {"last"},
+                                {onnx::body("body", written(body)), integer("num_scan_inputs", 1)},
+                                "",
+                                "scan"}},
+                              {value_info("x", kFloats, {"L", 2})},
+                              {value_info("last", kFloats, {2})},
+                              {floats("initial", {2}, {9, 1})}};
+  EXPECT_EQ(body_in(import(model, SizeRange{20, 20})), nullptr);
+  EXPECT_EQ(refusal(model, SizeRange{1, 20}),
+            "scan: Scan: its number of rounds is dynamic, but its body chooses scales when it "
+            "runs; fix the size that is its number: --dim NAME=SIZE");
+}
+
 /// A loop in each round of another, which adds what the outer one carries and reads.
 TEST(OnnxLoops, LoopsNest) {
   const WrittenGraph inner = {

@@ -218,9 +218,8 @@ std::string Loop::refusal(const Dim& length) const {
       return fmt::format("its body uses a dynamic {}, `{}`", to_string(value->type()),
                          value->name());
   for (const Node* node : nodes)
-    if (sources.values.contains(node->result()) &&
-        (is_quantised(*node) || node->is(Op::quantize) || node->is(Op::dequantize)))
-      return "its body is quantised";
+    if (sources.values.contains(node->result()) && node->is(Op::choose_scale))
+      return "its body chooses scales when it runs";
   return "";
 }
 
