@@ -31,15 +31,15 @@ void pack(const std::byte* in, bool is_signed, std::byte* out, size_t count) {
   constexpr size_t kLanes = 32;
   std::array<Word, kLanes> words{};
   std::array<std::byte, kLanes> packed;
-  while (count > 0) {
-    const size_t some = std::min(count, kLanes);
+  const auto pack_some = [&](size_t some) {
     std::memcpy(words.data(), in, some * sizeof(Word));
     for (size_t i = 0; i < kLanes; ++i) packed[i] = byte(words[i]);
     std::memcpy(out, packed.data(), some);
     in += some * sizeof(Word);
     out += some;
-    count -= some;
-  }
+  };
+  for (; count >= kLanes; count -= kLanes) pack_some(kLanes);
+  pack_some(count);
 }
 
 class PackedRows {
