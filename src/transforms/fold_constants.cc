@@ -70,8 +70,7 @@ bool fold_constants(Graph& graph, PassContext& context) {
   bool changed = false;
   for (Node* node : graph) {
     if (node->operand_count() == 0 || !is_static(node->result()->shape())) continue;
-    // What a constant stands for is changed without copying it (simplify).
-    if (node->is(Op::dequantize) || node->is(Op::reinterpret)) continue;
+    if (node->is(Op::dequantize)) continue;
     if (node->is(Op::slice) && cut_before_dequantize(graph, node, context)) {
       changed = true;
       continue;
@@ -85,6 +84,12 @@ bool fold_constants(Graph& graph, PassContext& context) {
     if (const Relayout* relayout = relayout_of(node->result())) {
       context.rewrite(*node, "a constant is moved when it is written");
       replace(graph, node, build.relayout(node->operand(0), *relayout));
+    } else if (node->is(Op::reinterpret)) {
+      // The bytes stay where they are: these are the weights of quantised models.
+      context.rewrite(*node, "computed at compile time");
+      replace(
+          graph, node,
+          build.constant(*stored_constant(node->operand(0)), node->result()->type().quantisation));
     } else if (const std::string_view reason = obstacle(*node); !reason.empty()) {
       context.explain(*node, "not computed at compile time: {}", reason);
       continue;
