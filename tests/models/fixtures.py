@@ -31,6 +31,7 @@ import quantised
 import sequences
 import shapes
 import states
+import survey_slice
 import yardstick
 from cases import CASES
 
@@ -80,6 +81,7 @@ def main():
         **language.ARCHIVES,
         **bad_models.ARCHIVES,
         **quantised.ARCHIVES,
+        **survey_slice.ARCHIVES,
     }
     names = [*CASES, *special]
     if arguments.list:

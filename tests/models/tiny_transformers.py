@@ -76,6 +76,7 @@ def widths(width):
 
 
 STAGE_WIDTHS = re.compile(r"(.*_)?(hidden_sizes|(embed|embedding|hidden|conv)_dims?|dims|(hidden_)?channels)")
+STAGE_HEADS = re.compile(r"(.*_)?heads")
 STAGE_DEPTHS = re.compile(r"(.*_)?(depths?|layers|(num_|n_)?blocks|num_layers|block_repeats)")
 LAYER_KINDS = re.compile(r"(.*_)?(layer_types?|layers_block_type|block_types?)")
 
@@ -101,6 +102,8 @@ class Shrinking:
         """Widths keep their proportions."""
         if STAGE_WIDTHS.fullmatch(name) and min(values) >= 16 and not self.shallow:
             return [max(16, value * 16 // min(values) // 16 * 16) for value in values]
+        if STAGE_HEADS.fullmatch(name) and not self.shallow:
+            return [min(value, 2) for value in values]
         if STAGE_DEPTHS.fullmatch(name):
             return [min(value, 1 if len(values) > 2 else 2) for value in values]
         if name == "mrope_section" and not self.shallow:
@@ -272,7 +275,7 @@ def count_parameters(kind, config):
 def make(name, width=WIDTH):
     """A model, its inputs, and what it is called."""
     kind, problems = class_of(name), []
-    for shallow, side in ((False, SIDE), (False, 64), (True, 64), (True, 224)):
+    for shallow, side in ((False, SIDE), (False, 64), (False, 224), (True, 64), (True, 224)):
         try:
             config = tiny_config(name, shallow, side, width)
             if count_parameters(kind, config) > MOST_PARAMETERS:
