@@ -144,18 +144,20 @@ TEST(OpLibrary, ACellIsHandedOnFromStepToStep) {
 }
 
 /// How many loops a layer in two directions becomes.
-size_t loops_of(int64_t steps, const std::function<void(RecurrentLayers&)>& change) {
+size_t loops_of(int64_t steps, const std::function<void(RecurrentLayers&)>& change,
+                int64_t units = 1) {
   Graph graph("forward");
   const Builder build(graph, somewhere(), "Op");
   Value* x = graph.add_input("x", {DType::f32, {steps, 1, 1}});
-  Value* initial = graph.add_input("h", {DType::f32, {2, 1, 1}});
-  Value* weight = build.constant(f32({3, 1}, {1, 2, 3}));
-  RecurrentLayers layers{Recurrence::gru, {{weight, weight}, {weight, weight}}};
+  Value* initial = graph.add_input("h", {DType::f32, {2, 1, units}});
+  Value* input = build.constant(Tensor({DType::f32, {3 * units, 1}}));
+  Value* hidden = build.constant(Tensor({DType::f32, {3 * units, units}}));
+  RecurrentLayers layers{Recurrence::gru, {{input, hidden}, {input, hidden}}};
   layers.directions = 2;
   change(layers);
   const RecurrentResults results = recurrent(build, layers, x, {initial});
-  EXPECT_EQ(results.output->shape(), (Shape{steps, 1, 2}));
-  EXPECT_EQ(results.state.hidden->shape(), (Shape{2, 1, 1}));
+  EXPECT_EQ(results.output->shape(), (Shape{steps, 1, 2 * units}));
+  EXPECT_EQ(results.state.hidden->shape(), (Shape{2, 1, units}));
   std::unordered_set<const Graph*> bodies;
   for (const Node* node : graph)
     if (node->is(Op::scan)) bodies.insert(node->attrs<ScanAttrs>().body.graph.get());
@@ -172,6 +174,12 @@ TEST(OpLibrary, BothDirectionsOfALayerAreOneLoop) {
                        };
                      }),
             2U);  // the second computes differently
+  EXPECT_EQ(loops_of(
+                16, [](RecurrentLayers&) {}, 209),
+            1U);
+  EXPECT_EQ(loops_of(
+                16, [](RecurrentLayers&) {}, 210),
+            2U);  // more weights than a cache holds
 }
 
 TEST(OpLibrary, AScalarIsSorted) {
