@@ -42,6 +42,7 @@ TEST(Quantisation, ATableMovesAsItsTensorDoes) {
     for (size_t kind = 0; kind < 3; ++kind) {
       const Relayout& relayout = relayouts[kind];
       const auto after = moved(before, relayout);
+      ASSERT_EQ(can_move(before, relayout), after.has_value()) << to_string(relayout);
       const bool blocks_inside = [&] {
         for (size_t a = 0; a + 1 < shape.size(); ++a)
           if (before.dims[a] != 1 && Dim(before.dims[a]) != shape[a]) return true;

@@ -105,6 +105,33 @@ TEST_F(Verify, OperandOfAnErasedNode) {
   EXPECT_ERROR(graph, "%c = exp [exp_1 (model.py:3)]: its operand %dead is no input or earlier");
 }
 
+/// Erased nodes stay, but not the weights that they held.
+TEST_F(Verify, AnErasedConstantHoldsNothing) {
+  const auto owner = std::make_shared<const std::vector<std::byte>>(2);
+  const QuantisationRef shared = per_tensor(DType::i8, 1, 0);
+  Value* integers = graph.add(Op::constant, {},
+                              ConstantAttrs{Constant::view(DType::i8, {2}, *owner, owner), shared},
+                              nullptr, "integers");
+  EXPECT_GT(owner.use_count(), 1);
+  verify(graph);
+  graph.erase(integers->def());
+  EXPECT_EQ(owner.use_count(), 1);
+  EXPECT_FALSE(integers->type().quantisation);
+  verify(graph);
+}
+
+/// A constant of the wrong type is found, although its scales are not looked at again.
+TEST_F(Verify, TypeOfAQuantisedConstant) {
+  Value* integers =
+      graph.add(Op::constant, {},
+                ConstantAttrs{Constant::owned(DType::i8, {2}, {std::byte{1}, std::byte{2}}),
+                              per_tensor(DType::i8, 1, 0)},
+                nullptr, "integers");
+  verify(graph);
+  writable(integers->type()).quantisation = per_tensor(DType::i8, 2, 0);
+  EXPECT_ERROR(graph, "%integers = constant [integers]: has type");
+}
+
 TEST_F(Verify, OrderOfNodes) {
   graph.set_operand(a->def(), 0, c);
   EXPECT_ERROR(graph, "%a = abs [a]: its operand %c is no input or earlier result");
