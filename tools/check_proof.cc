@@ -22,7 +22,8 @@ using Numbers = std::vector<size_t>;
 /// Time in picoseconds, and at equal time permutes, as one number.
 __extension__ using Price = __int128;
 constexpr Price kPermutes = Price{1} << 32;
-constexpr Price kForbidden = Price{1} << 100;  // sums of it are no less
+constexpr Price kForbidden = Price{1} << 100;
+constexpr Price kMostPrice = kForbidden / 2;  // of what is not forbidden
 constexpr size_t kMostEntries = size_t{1} << 22;
 constexpr size_t kMostSets = 10'000;
 constexpr int64_t kMostNumber = int64_t{1} << 61;
@@ -685,12 +686,16 @@ class Part {
     if (gone_.contains(t) || gone_.contains(own_[variable]) || t == own_[variable] ||
         !contains(tables_[t], variable) || lines_.count() != 2 + left_[variable].size())
       lines_.fail("nothing to move so");
+    const auto add = [&](Price& entry, Price more) {
+      if (entry >= kForbidden) return;
+      entry += more;
+      if (entry >= kMostPrice || entry <= -kMostPrice) lines_.fail("too large");
+    };
     for_each(tables_[t], variable, [&](size_t entry, size_t k) {
-      Price& each = tables_[t].entries[entry];
-      if (each < kForbidden) each -= Price{lines_.integer(2 + k)} * kPermutes;
+      add(tables_[t].entries[entry], -Price{lines_.integer(2 + k)} * kPermutes);
     });
     for (size_t k = 0; k < left_[variable].size(); ++k)
-      if (own.entries[k] < kForbidden) own.entries[k] += Price{lines_.integer(2 + k)} * kPermutes;
+      add(own.entries[k], Price{lines_.integer(2 + k)} * kPermutes);
   }
 
   /// Adds up some tables and minimises a variable out. Where other tables have the variable, too,
@@ -719,7 +724,9 @@ class Part {
         for (size_t t : group) {
           size_t at = 0;
           for (size_t other : tables_[t].scope) at = at * left_[other].size() + place[other];
-          sum += tables_[t].entries[at];
+          const Price next = tables_[t].entries[at];
+          sum = sum >= kForbidden || next >= kForbidden ? kForbidden : sum + next;
+          if (sum >= kMostPrice && sum != kForbidden) lines_.fail("too large");
         }
         entry = std::min(entry, sum);
       }

@@ -58,7 +58,7 @@ def widths(width):
     return rules(
         (r"(.*_)?(key_value_heads|kv_heads|num_query_groups|multi_query_group_num|head_kv)", at_most(SHARED_HEADS)),
         (r"(.*_)?(heads?|n_head)", at_most(HEADS)),
-        (r"(.*_)?qk_(rope|nope)_head_dim|rotary_dim", always(width // HEADS // 2)),
+        (r"(.*_)?qk_nope_head_dim|rotary_dim", always(width // HEADS // 2)),
         (r"(.*_)?(head_dim|head_size|d_kv|kv_channels)", always(width // HEADS)),
         (r"(.*_)?rank", at_most(16)),
         (
@@ -129,6 +129,9 @@ class Shrinking:
             elif is_number(value):
                 value = self.number(name, value)
             result[name] = value
+        # Keys that are made of a latent are as many as the heads.
+        if "kv_lora_rank" in result and "num_key_value_heads" in result:
+            result["num_key_value_heads"] = result["num_attention_heads"]
         self.fit_image(result)
         return result
 
@@ -145,7 +148,7 @@ class Shrinking:
 
 LAYER_COUNTS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers")
 # What a configuration says of itself, and what follows from other settings.
-NOT_SETTINGS = {"transformers_version", "model_type", "architectures", "dtype", "_name_or_path", "stage_names"}
+NOT_SETTINGS = {"transformers_version", "architectures", "dtype", "_name_or_path", "stage_names"}
 NOT_SETTINGS |= {"out_features", "out_indices", "id2label", "label2id", "_out_features", "_out_indices"}
 
 
@@ -160,7 +163,9 @@ def plain(value):
 
 def tiny_config(name, shallow, side, width):
     kind = CONFIG_MAPPING[name]
-    config = kind(**Shrinking(shallow, side, width).settings(plain(kind())))
+    settings = Shrinking(shallow, side, width).settings(plain(kind()))
+    settings.pop("model_type", None)  # parts are told apart by theirs
+    config = kind(**settings)
     config.use_cache = False
     return config
 

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "../seeds.h"
+#include "compiler/compile.h"
 #include "ir/text.h"
 #include "layout/placement.h"
 #include "small_graph.h"
@@ -69,6 +70,32 @@ TEST(Proof, OfRandomGraphsIsRight) { check_random({}, Ops::any, 500); }
 TEST(Proof, OfAwkwardGraphsIsRight) { check_random({}, Ops::awkward, 250); }
 TEST(Proof, OfRandomGraphsIsRightOnXnnpack) {
   check_random(xnnpack::rules().orders, Ops::any, 250);
+}
+
+/// What is proved of a fixture, its proof proves.
+TEST(Proof, OfFixturesIsRight) {
+  std::string methods;
+  std::vector<std::pair<std::string, bool>> proved;  // for each method
+  for (const auto& entry : fs::directory_iterator(LAYLINE_TEST_DATA)) {
+    if (entry.path().extension() != ".pt2") continue;
+    CompileOptions options;
+    options.for_target.profile = "epyc-avx512";
+    options.prove = true;
+    const Compiled compiled = compile(entry.path(), options);
+    ASSERT_EQ(compiled.proofs.size(), compiled.certificates.size()) << entry.path();
+    for (size_t i = 0; i < compiled.proofs.size(); ++i) {
+      methods += compiled.proofs[i];
+      proved.emplace_back(entry.path().filename(), compiled.certificates[i].optimal());
+    }
+  }
+  const Verdict verdict = check(file_of(methods, proved.size()));
+  ASSERT_EQ(verdict.exit_code, 0) << verdict.lines.back();
+  ASSERT_EQ(verdict.lines.size(), proved.size());
+  for (size_t i = 0; i < proved.size(); ++i)
+    if (proved[i].second) {
+      EXPECT_TRUE(verdict.lines[i].ends_with(": proved")) << proved[i].first << verdict.lines[i];
+    }
+  EXPECT_GT(std::ranges::count(proved, true, &std::pair<std::string, bool>::second), 300);
 }
 
 /// Two readers of a value that cannot agree, so that one permute is needed.
@@ -149,6 +176,16 @@ TEST(Proof, WithAWrongWitnessIsRefused) {
   expect_refused(changed(proof, steps, steps + steps), "its cost would count twice");
   // An op is left without its cheapest order.
   expect_refused(changed(proof, "gives", "drop 0 0\ngives"), "line ");
+}
+
+/// Costs that are moved back and forth stay what they are, however large they get on the way.
+TEST(Proof, WithHugeMovesIsRefused) {
+  const std::string proof = proof_of_two_readers();
+  const std::string part = line_with(proof, "part"), drop = line_with(proof, "drop");
+  std::string moves = "table 1 1 2\n";
+  for (int i = 0; i < 200; ++i) moves += "move 4 0 2305843009213693952 2305843009213693952\n";
+  for (int i = 0; i < 200; ++i) moves += "move 4 0 -2305843009213693952 -2305843009213693952\n";
+  expect_refused(changed(proof, drop, moves), "too large");
 }
 
 TEST(Proof, WithAWrongProblemIsRefused) {
