@@ -149,46 +149,45 @@ class Heads {
     Value* guard = attention_.guard ? in_rows(attention_.guard) : nullptr;
     std::vector<Value*> heads;
     for (int64_t head = 0; head < k[1].value(); ++head) {
-      Value* rows_of_head = build_.view(build_.slice(q, 1, head, 1), {rows, k[3]});
-      Value* x = build_.add(Op::matmul, {rows_of_head, filled(attention_.k, head)},
+      Value* x = build_.add(Op::matmul, {build_.slice(q, 1, head, 1), filled(attention_.k, head)},
                             MatmulAttrs{.transpose_b = true});
       for (const Node* node : attention_.scores) {
         std::vector<Value*> operands(node->operands().begin(), node->operands().end());
         operands[0] = x;
-        for (size_t i = 1; i < operands.size(); ++i) operands[i] = build_.view(operands[i], {});
         x = build_.add(node->op(), std::move(operands), node->attributes());
       }
-      x = build_.add(Op::softmax, {build_.add(Op::add, {x, mask})}, AxisAttrs{1});
+      x = build_.add(Op::softmax, {build_.add(Op::add, {x, mask})}, AxisAttrs{3});
       if (guard) x = build_.add(Op::mul, {x, guard});
-      x = build_.add(Op::matmul, {x, filled(attention_.v, head)}, MatmulAttrs{});
-      heads.push_back(build_.view(x, {1, 1, rows, v[3]}));
+      heads.push_back(build_.add(Op::matmul, {x, filled(attention_.v, head)}, MatmulAttrs{}));
     }
-    return build_.concat(std::move(heads), 1);
+    return build_.view(build_.concat(std::move(heads), 1), {1, v[1], rows, v[3]});
   }
 
  private:
-  /// The keys or values of a head up to n, [n, features]: a run of the rows of all heads.
-  Value* filled(Value* cache, int64_t head) const {
-    const Shape& shape = cache->shape();
-    Value* all = build_.view(cache, {shape[1] * shape[2], shape[3]});
-    return build_.add(Op::counted_slice, {all, filled_.count},
-                      CountedSliceAttrs{0, {head * shape[2].value(), 0}, {filled_.size, shape[3]}});
+  Value* counted(Value* data, int64_t axis, Ints start, Shape size) const {
+    size[static_cast<size_t>(axis)] = filled_.size;
+    return build_.add(Op::counted_slice, {data, filled_.count},
+                      CountedSliceAttrs{axis, std::move(start), std::move(size)});
   }
 
-  /// The value [..., queries, keys] for the rows of one head and the keys that are read: [rows, n],
-  /// or 1 in place of either.
+  Value* filled(Value* cache, int64_t head) const {
+    return counted(cache, 2, {0, head, 0, 0}, {1, 1, 1, cache->shape()[3]});
+  }
+
+  /// The value [..., queries, keys] for the rows of one head and the keys that are read: [1, 1,
+  /// rows, n], or 1 in place of either.
   Value* in_rows(Value* value) const {
     const Dim keys = attention_.k->shape()[2];
     const Shape& shape = value->shape();
-    if (has_one_element(value)) return build_.view(value, {1, 1});
+    if (has_one_element(value)) return build_.view(value, {1, 1, 1, 1});
     if (shape.back().is_one()) {
       const auto& [queries, groups] = std::tie(attention_.queries, attention_.groups);
-      Value* of_groups = build_.view(value, {1, queries, 1});
-      return build_.view(build_.expand(of_groups, {groups, queries, 1}), {groups * queries, 1});
+      Value* of_groups = build_.view(value, {1, 1, 1, queries, 1});
+      return build_.view(build_.expand(of_groups, {1, 1, groups, queries, 1}),
+                         {1, 1, groups * queries, 1});
     }
     if (!is_computed_in_rows(value, keys))
-      return build_.add(Op::counted_slice, {build_.view(value, {1, keys}), filled_.count},
-                        CountedSliceAttrs{1, {0, 0}, {1, filled_.size}});
+      return counted(build_.view(value, {1, 1, 1, keys}), 3, {0, 0, 0, 0}, {1, 1, 1, keys});
     std::vector<Value*> operands;
     for (Value* operand : value->def()->operands()) operands.push_back(in_rows(operand));
     return build_.add(value->def()->op(), std::move(operands), value->def()->attributes());
