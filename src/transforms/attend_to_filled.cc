@@ -4,9 +4,10 @@
 //
 //   y = softmax(q k^T + mask) v     becomes     y_h = softmax(q_h k_h[:n]^T + mask[:n]) v_h[:n]
 //
-// for each head h, where n is the last place, rounded up so that it seldom changes: the runtime
-// plans its memory anew when it does. The keys of a head up to n are a run of the cache's memory,
-// so that nothing is copied (MethodBuilder::define_run); those of all heads are not.
+// for each head h of the cache, where n is the last place, rounded up so that it seldom changes:
+// the runtime plans its memory anew when it does. The keys of a head up to n are a run of the
+// cache's memory, so that nothing is copied (MethodBuilder::define_run); those of all heads are
+// not.
 #include <map>
 
 #include "transforms/causal_mask.h"
@@ -119,10 +120,10 @@ std::optional<Attention> find(const Node& weighted, int64_t least_keys) {
   const Dim rows = found.q->shape().end()[-2];
   found.queries = found.added->shape().end()[-2];
   const auto groups = divide(rows, found.queries);
-  if (!groups ||
+  if (!groups || !groups->is_static() ||
       element_count(found.q->shape()) != found.k->shape()[1] * rows * found.k->shape()[3])
     return std::nullopt;
-  found.groups = found.queries.is_one() ? Dim(1) : *groups;
+  found.groups = *groups;
   // Queries of a head lie one after the other, whether or not heads were regrouped.
   if (scores[0] != Dim(1) || (!found.queries.is_one() && scores.end()[-2] != found.queries))
     return std::nullopt;
@@ -142,54 +143,51 @@ class Heads {
       : build_(build), attention_(attention), filled_(filled) {}
 
   Value* result() const {
-    const Dim rows = attention_.q->shape().end()[-2];
     const Shape &k = attention_.k->shape(), &v = attention_.v->shape();
-    Value* q = build_.view(attention_.q, {1, k[1], rows, k[3]});
-    Value* mask = in_rows(attention_.added);
-    Value* guard = attention_.guard ? in_rows(attention_.guard) : nullptr;
+    const Dim &queries = attention_.queries, &groups = attention_.groups;
+    Value* q = build_.view(attention_.q, {1, k[1] * groups, queries, k[3]});
+    Value* mask = of_filled(attention_.added);
+    Value* guard = attention_.guard ? of_filled(attention_.guard) : nullptr;
     std::vector<Value*> heads;
     for (int64_t head = 0; head < k[1].value(); ++head) {
-      Value* x = build_.add(Op::matmul, {build_.slice(q, 1, head, 1), filled(attention_.k, head)},
+      Value* rows = build_.slice(q, 1, head * groups.value(), groups);
+      Value* x = build_.add(Op::matmul, {rows, filled(attention_.k, head)},
                             MatmulAttrs{.transpose_b = true});
       for (const Node* node : attention_.scores) {
         std::vector<Value*> operands(node->operands().begin(), node->operands().end());
         operands[0] = x;
+        for (size_t i = 1; i < operands.size(); ++i) operands[i] = build_.view(operands[i], {});
         x = build_.add(node->op(), std::move(operands), node->attributes());
       }
       x = build_.add(Op::softmax, {build_.add(Op::add, {x, mask})}, AxisAttrs{3});
       if (guard) x = build_.add(Op::mul, {x, guard});
       heads.push_back(build_.add(Op::matmul, {x, filled(attention_.v, head)}, MatmulAttrs{}));
     }
+    const Dim rows = attention_.q->shape().end()[-2];
     return build_.view(build_.concat(std::move(heads), 1), {1, v[1], rows, v[3]});
   }
 
  private:
-  Value* counted(Value* data, int64_t axis, Ints start, Shape size) const {
-    size[static_cast<size_t>(axis)] = filled_.size;
-    return build_.add(Op::counted_slice, {data, filled_.count},
-                      CountedSliceAttrs{axis, std::move(start), std::move(size)});
-  }
-
+  /// The keys or values of a head up to n, [n, features]: a run of the rows of all heads.
   Value* filled(Value* cache, int64_t head) const {
-    return counted(cache, 2, {0, head, 0, 0}, {1, 1, 1, cache->shape()[3]});
+    const Shape& shape = cache->shape();
+    Value* all = build_.view(cache, {shape[1] * shape[2], shape[3]});
+    return build_.add(Op::counted_slice, {all, filled_.count},
+                      CountedSliceAttrs{0, {head * shape[2].value(), 0}, {filled_.size, shape[3]}});
   }
 
-  /// The value [..., queries, keys] for the rows of one head and the keys that are read: [1, 1,
-  /// rows, n], or 1 in place of either.
-  Value* in_rows(Value* value) const {
+  /// The value [..., queries, keys] for the keys that are read: [1, 1, queries, n], or 1 in place
+  /// of either.
+  Value* of_filled(Value* value) const {
     const Dim keys = attention_.k->shape()[2];
     const Shape& shape = value->shape();
     if (has_one_element(value)) return build_.view(value, {1, 1, 1, 1});
-    if (shape.back().is_one()) {
-      const auto& [queries, groups] = std::tie(attention_.queries, attention_.groups);
-      Value* of_groups = build_.view(value, {1, 1, 1, queries, 1});
-      return build_.view(build_.expand(of_groups, {1, 1, groups, queries, 1}),
-                         {1, 1, groups * queries, 1});
-    }
+    if (shape.back().is_one()) return build_.view(value, {1, 1, attention_.queries, 1});
     if (!is_computed_in_rows(value, keys))
-      return counted(build_.view(value, {1, 1, 1, keys}), 3, {0, 0, 0, 0}, {1, 1, 1, keys});
+      return build_.add(Op::counted_slice, {build_.view(value, {1, 1, 1, keys}), filled_.count},
+                        CountedSliceAttrs{3, {0, 0, 0, 0}, {1, 1, 1, filled_.size}});
     std::vector<Value*> operands;
-    for (Value* operand : value->def()->operands()) operands.push_back(in_rows(operand));
+    for (Value* operand : value->def()->operands()) operands.push_back(of_filled(operand));
     return build_.add(value->def()->op(), std::move(operands), value->def()->attributes());
   }
 

@@ -128,8 +128,11 @@ TEST(XnnKernels, ContractionsThatXnnpackHas) {
       {"as many batch axes",
        "input \"x\" %x : f32[4,3] input \"z\" %z : f32[1,3,2] "
        "%y = matmul(%x, %z)"},
+      {"", "input \"x\" %x : f32[1,4,3] input \"z\" %z : f32[3,2] %y = matmul(%x, %z)"},
       {"as many batch axes",
-       "input \"x\" %x : f32[1,4,3] input \"z\" %z : f32[3,2] "
+       "input \"x\" %x : f16[1,4,3] input \"z\" %z : f16[3,2] %y = matmul(%x, %z)"},
+      {"as many batch axes",
+       "input \"x\" %x : f32[1,4,3] %z = constant() { data = f32[3,2] splat 1 } "
        "%y = matmul(%x, %z)"},
       {"two spatial axes",
        "input \"x\" %x : f32[1,4,3] %w = constant() { data = f32[2,1,3] splat 1 } "
@@ -330,6 +333,45 @@ TEST(XnnKernels, ARelayoutHasOnlyTheViewsThatItNeeds) {
   EXPECT_EQ(
       kinds(moved("[6,4]", "[6,4] (2,3,4)->(1,0,2) [6,4]")),
       (std::vector{Kind::XNNStaticReshape, Kind::XNNStaticTranspose, Kind::XNNStaticReshape}));
+}
+
+/// Axes with one element are transposed along, if that saves a view.
+TEST(XnnKernels, ATransposeTakesAxesWithOneElementAlong) {
+  const auto moved = [](std::string_view type, std::string_view relayout) {
+    return emitted(fmt::format("input \"x\" %x : f32{} %y = relayout(%x) {{ relayout = {} }}", type,
+                               relayout));
+  };
+  const auto order = [](const PayloadReader& payload, uint32_t node) {
+    return elements(payload.node(node).xnode_union_as_XNNStaticTranspose()->perm());
+  };
+  const PayloadReader target = moved("[1,5,6]", "[1,5,6] (5,3,2)->(1,0,2) [1,3,5,2]");
+  EXPECT_EQ(kinds(target), (std::vector{Kind::XNNStaticReshape, Kind::XNNStaticTranspose}));
+  EXPECT_EQ(new_shape(target, 0), (std::vector<uint32_t>{1, 5, 3, 2}));
+  EXPECT_EQ(order(target, 1), (std::vector<uint32_t>{0, 2, 1, 3}));
+  const PayloadReader inside = moved("[5,6]", "[5,6] (5,3,2)->(1,0,2) [3,1,5,2]");
+  EXPECT_EQ(new_shape(inside, 0), (std::vector<uint32_t>{1, 5, 3, 2}));
+  EXPECT_EQ(order(inside, 1), (std::vector<uint32_t>{2, 0, 1, 3}));
+  const PayloadReader source = moved("[5,1,3,2]", "[5,1,3,2] (5,3,2)->(1,0,2) [3,10]");
+  EXPECT_EQ(kinds(source), (std::vector{Kind::XNNStaticTranspose, Kind::XNNStaticReshape}));
+  EXPECT_EQ(order(source, 0), (std::vector<uint32_t>{1, 2, 0, 3}));
+  EXPECT_EQ(new_shape(source, 1), (std::vector<uint32_t>{3, 10}));
+  // Both sides have such axes: the target's are taken along.
+  EXPECT_EQ(kinds(moved("[2,1,3]", "[2,1,3] (2,3)->(1,0) [3,2,1,1]")),
+            (std::vector{Kind::XNNStaticReshape, Kind::XNNStaticTranspose}));
+}
+
+TEST(XnnKernels, OneMatrixForAllBatchesIsAFilterThatIsNotConstant) {
+  for (const bool transposed : {false, true}) {
+    const PayloadReader payload =
+        emitted(fmt::format("input \"x\" %x : f32[2,4,3] input \"z\" %z : f32{} "
+                            "%y = matmul(%x, %z) {{ transpose_b = {} }}",
+                            transposed ? "[5,3]" : "[3,5]", transposed));
+    EXPECT_EQ(kinds(payload), std::vector{Kind::XNNFullyConnected});
+    const auto* node = payload.node().xnode_union_as_XNNFullyConnected();
+    EXPECT_EQ(node->input1_id(), 0u);
+    EXPECT_EQ(node->filter_id(), 1u);
+    EXPECT_EQ(node->flags() != 0, !transposed);
+  }
 }
 
 TEST(XnnKernels, TheDynamicSizeOfAViewIsFound) {

@@ -135,8 +135,44 @@ TEST(XnnLegalise, ProductsHaveAsManyAxes) {
         fmt::format("input \"a\" %a : f32{} input \"b\" %b : f32{} %y = matmul(%a, %b)", a, b));
   };
   EXPECT_EQ(product("[2,3]", "[3,4]"), Ops{"matmul[2,4]"});
-  EXPECT_EQ(product("[6,5,2,3]", "[3,4]"), (Ops{"relayout[1,1,3,4]", "matmul[6,5,2,4]"}));
+  EXPECT_EQ(product("[6,5,2,3]", "[3,4]"), Ops{"matmul[6,5,2,4]"});  // one matrix for all
   EXPECT_EQ(product("[2,3]", "[5,3,4]"), (Ops{"relayout[1,2,3]", "matmul[5,2,4]"}));
+}
+
+/// Two sizes of a product may be dynamic. A view of it is one of the rows before they are
+/// multiplied, where one of them is left.
+TEST(XnnLegalise, RowsAreRegroupedBeforeTheyAreMultiplied) {
+  const auto viewed = [](std::string_view a, std::string_view b, std::string_view relayout,
+                         std::string_view more = "") {
+    return ops(fmt::format(
+        "symbol s1 \"m\" in [1,9] symbol s2 \"n\" in [1,9] input \"a\" %a : f32{} input \"b\" %b : "
+        "f32{} %p = matmul(%a, %b) %y = relayout(%p) {{ relayout = {} }}{}",
+        a, b, relayout, more));
+  };
+  EXPECT_EQ(viewed("[1,s1,2,3]", "[3,s2]", "[1,s1,2,s2] -> [s1,2,s2]"),
+            (Ops{"relayout[s1,2,3]", "matmul[s1,2,s2]"}));
+  // One size is found by itself.
+  EXPECT_EQ(viewed("[1,s1,2,3]", "[3,4]", "[1,s1,2,4] -> [s1,2,4]"),
+            (Ops{"matmul[1,s1,2,4]", "relayout[s1,2,4]"}));
+  // Columns are regrouped, too.
+  EXPECT_EQ(viewed("[1,s1,2,3]", "[3,s2]", "[1,s1,2,s2] -> [s1,2*s2]"),
+            (Ops{"matmul[1,s1,2,s2]", "relayout[s1,2*s2]"}));
+  // Each batch has a matrix of its own.
+  EXPECT_EQ(viewed("[1,s1,2,3]", "[1,1,3,s2]", "[1,s1,2,s2] -> [s1,2,s2]"),
+            (Ops{"matmul[1,s1,2,s2]", "relayout[s1,2,s2]"}));
+  // Others read the product as it is.
+  EXPECT_EQ(viewed("[1,s1,2,3]", "[3,s2]", "[1,s1,2,s2] -> [s1,2,s2]", " output \"p\" %p"),
+            (Ops{"matmul[1,s1,2,s2]", "relayout[s1,2,s2]"}));
+}
+
+/// What slices are cut from is viewed, once for all of them. (Nobody reads the first slice any
+/// more.)
+TEST(XnnLegalise, WhatIsCutIsViewedBeforeItIsMultiplied) {
+  EXPECT_EQ(ops("symbol s1 \"m\" in [1,9] symbol s2 \"n\" in [1,9] input \"x\" %x : f32[1,s1,4,3] "
+                "input \"b\" %b : f32[3,s2] "
+                "%a = slice(%x) { start = [0,0,2,0], size = [1,s1,2,3], step = [1,1,1,1] } "
+                "%p = matmul(%a, %b) %y = relayout(%p) { relayout = [1,s1,2,s2] -> [s1,2,s2] }"),
+            (Ops{"slice[1,s1,2,3]", "relayout[s1,4,3]", "slice[s1,2,3]", "matmul[s1,2,s2]"}));
 }
 
 /// Weights that are constant are multiplied by a kernel if only the bias is not.

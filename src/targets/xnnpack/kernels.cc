@@ -120,9 +120,9 @@ Transposed transpose_of(const Relayout& moved) {
   if (at_target) {
     result.dims.insert(result.dims.end(), factors.begin(), factors.end());
     for (const Dim& dim : like)
-      result.permutation.push_back(
-          dim.is_one() ? next_unit++
-                       : static_cast<int>(units) + order[static_cast<size_t>(next_factor++)]);
+      result.permutation.push_back(dim.is_one() ? next_unit++
+                                                : static_cast<int>(units) +
+                                                      order[static_cast<size_t>(next_factor++)]);
   } else {
     result.dims = like;
     std::vector<int> places;
@@ -133,7 +133,8 @@ Transposed transpose_of(const Relayout& moved) {
         places.push_back(static_cast<int>(axis));
     for (int factor : order) result.permutation.push_back(places[static_cast<size_t>(factor)]);
   }
-  for (int axis : result.permutation) result.result.push_back(result.dims[static_cast<size_t>(axis)]);
+  for (int axis : result.permutation)
+    result.result.push_back(result.dims[static_cast<size_t>(axis)]);
   return result;
 }
 
@@ -332,9 +333,21 @@ bool would_be_turned_around(const Node& matmul) {
          made_by != nullptr && made_by->is(Op::relayout);
 }
 
+/// Whether all batches are multiplied by one matrix: a filter that is computed.
+bool has_one_matrix(const Node& matmul) {
+  const Value* matrix = matmul.operand(1);
+  return matrix->shape().size() == 2 && matmul.operand(0)->shape().size() > 2 &&
+         matrix->dtype() == DType::f32 && !constant_of(matrix);
+}
+
 void matmul(DelegateBuilder& delegate, const Node& node) {
   const ValueId a = delegate.in(node.operand(0));
   ValueId b = delegate.in(node.operand(1));
+  if (has_one_matrix(node)) {
+    delegate.add(FullyConnected{
+        a, b, kNoValue, delegate.out(node.result()), !node.attrs<MatmulAttrs>().transpose_b, {}});
+    return;
+  }
   if (would_be_turned_around(node)) {
     b = delegate.temporary(node.operand(1)->type());
     delegate.add(Binary{BinaryKind::kMaximum, a, a, b, {}});  // a copy
@@ -344,7 +357,8 @@ void matmul(DelegateBuilder& delegate, const Node& node) {
 }
 
 std::string refuse_matmul(const Node& node) {
-  return node.operand(0)->shape().size() == node.operand(1)->shape().size()
+  const bool as_many_axes = node.operand(0)->shape().size() == node.operand(1)->shape().size();
+  return as_many_axes || has_one_matrix(node)
              ? ""
              : "XNNPACK's batched matmul takes matrices with as many batch axes";
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <numeric>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -255,8 +256,13 @@ class Lowering {
     if (const auto state = in_place_.find(value); state != in_place_.end()) {
       pte::PlannedData place = states_.slot_of(graph_.inputs()[state->second]).place;
       place.initial_state.reset();
-      const GraphInput& input = graph_.inputs()[state->second];
-      method_.define_boundary(value, input.dim_order, place);
+      // A view of the state may be what is written; then it has other axes.
+      std::vector<int> order = graph_.inputs()[state->second].dim_order;
+      if (order.size() != value->shape().size()) {
+        order.resize(value->shape().size());
+        std::iota(order.begin(), order.end(), 0);
+      }
+      method_.define_boundary(value, order, place);
       return;
     }
     if (const auto output = orders_.find(value); output != orders_.end())

@@ -36,8 +36,44 @@ Value* if_computed(const Builder& build, const Node& node) {
   return computes(type.dtype) || type.quantisation ? rule(build, node) : nullptr;
 }
 
-Value* transpose_in_steps(const Builder& build, const Node& node) {
-  return rewrites::transpose_in_steps(build, node, kMostAxes);
+std::span<const Dim> tail(const Shape& shape) { return std::span(shape).subspan(1); }
+
+/// A view. Where it drops a first axis with one element from a slice, what is cut is viewed, and
+/// not what is cut out: other slices share that view.
+Value* view_before_slice(const Builder& build, Value* x, const Shape& shape) {
+  const Node* cut = x->def();
+  if (cut == nullptr || !cut->is(Op::slice) || !std::ranges::equal(tail(x->shape()), shape) ||
+      !cut->operand(0)->shape()[0].is_one())
+    return build.view(x, shape);
+  SliceAttrs attrs = cut->attrs<SliceAttrs>();
+  attrs.start.erase(attrs.start.begin());
+  attrs.step.erase(attrs.step.begin());
+  attrs.size = shape;
+  const auto whole = tail(cut->operand(0)->shape());
+  return build.add(Op::slice, {build.view(cut->operand(0), {whole.begin(), whole.end()})},
+                   std::move(attrs));
+}
+
+/// A view of a product with one matrix is the product of a view, as long as it only regroups rows.
+/// The result may have a dynamic number of columns besides that of rows, and what is multiplied has
+/// not: XNNPACK finds one size of a view.
+Value* view_before_product(const Builder& build, const Node& node) {
+  const Relayout& moved = node.attrs<RelayoutAttrs>().relayout;
+  const Node* product = node.operand(0)->def();
+  if (!moved.is_view() || product == nullptr || !product->is(Op::matmul) ||
+      !node.operand(0)->has_one_use() || product->operand(1)->shape().size() != 2 ||
+      moved.target().empty() || moved.source().back() != moved.target().back())
+    return nullptr;
+  Shape rows = moved.target();
+  rows.back() = product->operand(0)->shape().back();
+  return build.add(Op::matmul,
+                   {view_before_slice(build, product->operand(0), rows), product->operand(1)},
+                   product->attributes());
+}
+
+Value* relayout(const Builder& build, const Node& node) {
+  Value* product = view_before_product(build, node);
+  return product ? product : rewrites::transpose_in_steps(build, node, kMostAxes);
 }
 
 Value* scalar(const Builder& build, const Value* like, double value) {
@@ -327,7 +363,7 @@ Value* linear(const Builder& build, const Node& node) {
 }
 
 constexpr Rule kRules[] = {
-    {Op::relayout, if_computed<transpose_in_steps>},
+    {Op::relayout, if_computed<relayout>},
     {Op::reciprocal, reciprocal},
     {Op::where, where},
     {Op::gelu, rewrites::gelu_tanh},
