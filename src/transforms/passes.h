@@ -15,6 +15,7 @@ bool fold_constants(Graph& graph, PassContext& context);
 bool fold_relayouts(Graph& graph, PassContext& context);
 bool fold_repeats(Graph& graph, PassContext& context);
 bool fold_scale(Graph& graph, PassContext& context);
+bool fold_signs(Graph& graph, PassContext& context);
 bool fuse_clamp(Graph& graph, PassContext& context);
 bool fuse_pad(Graph& graph, PassContext& context);
 bool gather_one_hot(Graph& graph, PassContext& context);

@@ -34,6 +34,7 @@ constexpr std::array kPasses = {
          recognise_attention},
     Pass{"fold_repeats", "multiplies by a repeated matrix once", fold_repeats},
     Pass{"fold_scale", "multiplies numbers into the weights that they scale", fold_scale},
+    Pass{"fold_signs", "negates a factor that several products share", fold_signs},
     Pass{"gather_one_hot", "reads rows of matrices that one-hot rows are multiplied by",
          gather_one_hot},
     Pass{"quantise_dynamically", "lets contractions quantise what they read", quantise_dynamically,
@@ -83,7 +84,7 @@ constexpr size_t kFold[] = {
     place_of("merge_duplicates"), place_of("fold_relayouts"),      place_of("recognise_hardswish"),
     place_of("type_quantised"),   place_of("gather_quantised"),    place_of("fold_affine"),
     place_of("fold_branches"),    place_of("recognise_attention"), place_of("fold_repeats"),
-    place_of("fold_scale"),       place_of("gather_one_hot")};
+    place_of("fold_scale"),       place_of("fold_signs"),          place_of("gather_one_hot")};
 constexpr size_t kDynamic[] = {place_of("quantise_dynamically")};
 constexpr size_t kAttend[] = {place_of("recognise_causal_attention"), place_of("attend_to_filled")};
 constexpr size_t kMerge[] = {place_of("cut_before_products"), place_of("merge_linears")};
