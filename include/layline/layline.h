@@ -103,6 +103,10 @@ struct Options {
   std::map<std::string, std::string> dims = {};
   /// Inputs of an ONNX model that are always the same: a number, or the path of a .npy file.
   std::map<std::string, std::string> fix = {};
+  /// About how many seconds placement may take to find something cheaper, or to prove that there is
+  /// nothing, where the usual milliseconds are not enough. The program does not depend on the speed
+  /// of the machine.
+  double prove = 0;
 };
 
 /// A program, and what there is to tell about how it came to be. A function whose answer was not

@@ -32,6 +32,7 @@ def compile(
     kernels: str,
     dims: dict[str, str],
     fix: dict[str, str],
+    prove: float,
     name: str,
 ) -> CompiledModel: ...
 

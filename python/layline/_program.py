@@ -48,6 +48,7 @@ def compile(
     kernels: str | None = None,
     dims: Mapping[str, int | tuple[int, int] | range | str] | None = None,
     fix: Mapping[str, Constant | Array | str] | None = None,
+    prove: float = 0,
 ) -> Program:
     """Compiles a model.
 
@@ -77,6 +78,7 @@ def compile(
         kernels=kernels or "",
         dims={name: _size(name, value) for name, value in (dims or {}).items()},
         fix={},
+        prove=prove,
         name="",
     )
     torch = sys.modules.get("torch")

@@ -21,7 +21,8 @@ layline::CompiledModel compile(const std::string& path, const std::string& targe
                                std::map<std::string, std::string> output_order, bool verify,
                                bool strip, layline::ConstantMethods constant_methods, bool llm,
                                const std::string& kernels, std::map<std::string, std::string> dims,
-                               std::map<std::string, std::string> fix, const std::string& name) {
+                               std::map<std::string, std::string> fix, double prove,
+                               const std::string& name) {
   const nb::gil_scoped_release released;
   return layline::compile_model(path, {.target = target,
                                        .accelerator = accelerator,
@@ -37,7 +38,8 @@ layline::CompiledModel compile(const std::string& path, const std::string& targe
                                        .llm = llm,
                                        .kernels = kernels,
                                        .dims = std::move(dims),
-                                       .fix = std::move(fix)});
+                                       .fix = std::move(fix),
+                                       .prove = prove});
 }
 
 }  // namespace
@@ -67,7 +69,7 @@ NB_MODULE(_compiler, module) {
              nb::arg("profile"), nb::arg("disable"), nb::arg("input_order"),
              nb::arg("output_order"), nb::arg("verify"), nb::arg("strip"),
              nb::arg("constant_methods"), nb::arg("llm"), nb::arg("kernels"), nb::arg("dims"), nb::arg("fix"),
-             nb::arg("name"));
+             nb::arg("prove"), nb::arg("name"));
 
   nb::class_<layline::SourcePlace>(module, "SourcePlace")
       .def_ro("value", &layline::SourcePlace::value)

@@ -75,7 +75,7 @@ CompileOptions parse_options(const CompileArguments& arguments) {
   options.output_orders = parse_orders("--output-order", arguments.output_orders);
   options.for_target.constant_methods = parse_constants(arguments.constants);
   options.draw = !arguments.report.empty();
-  options.prove = !arguments.proof.empty();
+  options.proof = !arguments.proof.empty();
   if (!arguments.emit.empty()) {
     check_known("stage", arguments.emit, stages());
     if (!arguments.report.empty()) {
@@ -281,6 +281,7 @@ void add_compile_command(CLI::App& app) {
                     "Keep no source lines of the model in the program; debug handles stay");
   command->add_flag("--sync", arguments->sync,
                     "Wait until the program is on the disk before it replaces an older one");
+  add_prove_option(*command, arguments->options);
   command->add_flag("--verify", arguments->options.verify,
                     "Check every pass against the reference evaluator");
   add_import_options(*command, arguments->import_arguments);

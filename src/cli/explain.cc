@@ -41,6 +41,7 @@ void add_explain_command(CLI::App& app) {
       ->required();
   add_target_options(*command, "What the program is for:", &Target::programs, arguments->options);
   add_import_options(*command, arguments->import_arguments);
+  add_prove_option(*command, arguments->options);
   command->add_option("--why", arguments->why,
                       "the story of one NODE, named as in the model or in compile --emit");
   command->add_flag("--log", arguments->log, "every decision of every pass, one a line")

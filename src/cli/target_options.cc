@@ -18,6 +18,15 @@ void add_target_options(CLI::App& command, std::string_view heading,
           ->option_text(std::string(option.value));
 }
 
+void add_prove_option(CLI::App& command, CompileOptions& options) {
+  command
+      .add_option("--prove", options.prove_seconds,
+                  "Look about so long for fewer and cheaper permutes, or for a proof that there\n"
+                  "are none, where the usual milliseconds are not enough; 0 by default")
+      ->option_text("SECONDS")
+      ->check(CLI::Range(0.0, 1e6));
+}
+
 std::string of_all_targets(std::string_view Target::*what) {
   std::vector<std::string_view> texts;
   for (const Target* target : all_targets()) texts.push_back(target->*what);

@@ -1,4 +1,4 @@
-// --target, and the options that targets take, from the table of targets.
+// --target, and the options that targets take, from the table of targets; and --prove.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,6 +12,9 @@ namespace layline {
 /// parsed into `options`, which must outlive the parsing.
 void add_target_options(CLI::App& command, std::string_view heading,
                         std::string_view Target::*about, CompileOptions& options);
+
+/// Adds --prove, likewise.
+void add_prove_option(CLI::App& command, CompileOptions& options);
 
 /// What all targets say, in one text: ".pte or .tosa".
 std::string of_all_targets(std::string_view Target::*what);

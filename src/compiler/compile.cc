@@ -124,7 +124,8 @@ PipelineOptions pipeline_options(const CompileOptions& options) {
   std::erase(pipeline.disabled, kDelegate);
   pipeline.validate = options.verify;
   pipeline.explain = options.explain || options.draw;
-  pipeline.prove = options.prove;
+  pipeline.proof = options.proof;
+  pipeline.placement_limits = PlacementLimits::for_seconds(options.prove_seconds);
   if (options.emit && options.emit != kImportStage) pipeline.stop_after = options.emit;
   if (options.cancelled)
     pipeline.on_pass = [cancelled = options.cancelled](const Pass&, const Graph&) {

@@ -32,11 +32,12 @@ struct CompileOptions {
   ImportOptions import_options;
   std::vector<BoundaryOrder> input_orders;
   std::vector<BoundaryOrder> output_orders;
-  bool llm = false;      // add what ExecuTorch's runner of language models asks for
-  bool prove = false;    // write out the proof of the placement
-  bool verify = false;   // check every pass against the reference evaluator
-  bool explain = false;  // keep explanations, and tell what became of every node
-  bool draw = false;     // keep pictures of the graphs; with them comes what `explain` keeps
+  bool llm = false;          // add what ExecuTorch's runner of language models asks for
+  double prove_seconds = 0;  // about how long placement may go on beyond its usual limits
+  bool proof = false;        // write out the proof of the placement
+  bool verify = false;       // check every pass against the reference evaluator
+  bool explain = false;      // keep explanations, and tell what became of every node
+  bool draw = false;         // keep pictures of the graphs; with them comes what `explain` keeps
   /// Stop after this stage and give its IR in Compiled::text.
   std::optional<std::string> emit;
   /// Asked after each pass; where it returns true, Cancelled is thrown.

@@ -36,6 +36,9 @@ CompileOptions compile_options(const Options& options) {
   result.import_options = parse_import_options(options.dims, options.fix);
   result.input_orders = orders(options.input_order);
   result.output_orders = orders(options.output_order);
+  if (!(options.prove >= 0))
+    throw UserError("prove is a number of seconds, 0 or more, not {}", options.prove);
+  result.prove_seconds = options.prove;
   result.verify = options.verify;
   result.explain = options.explain;
   result.draw = options.explain;

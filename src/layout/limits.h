@@ -42,9 +42,13 @@ struct PlacementLimits {
   // still looked for, in small parts only.
   int rounds = 30;
   int growth_without_proof = 2;
-  size_t work = 4'000'000;
+  size_t work = 3'000'000;
   size_t work_of_op = 20'000;
   size_t work_of_part_without_proof = 400'000;
+
+  /// Limits for a proof that may take some seconds more. A second stands for an amount of work, so
+  /// that what is found does not depend on the machine.
+  static PlacementLimits for_seconds(double seconds);
 };
 
 }  // namespace layline

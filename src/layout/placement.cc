@@ -36,12 +36,15 @@ class PlacementSearch {
   void search_parts() {
     state_.assign(problem().nodes.size(), State::outside);
     const Cost apart = bound_;
+    Cost best = bound_;  // every round's bound holds, whatever was chosen then
     want_where_paid();
     int grown = 0, steps = 0;
     for (int round = 0; round < limits_.rounds; ++round) {
       bound_ = apart;
       growing_.clear();
-      if (improve_or_bound()) {
+      const bool improved = improve_or_bound();
+      best = std::max(best, bound_);
+      if (improved) {
         choice_.cost = solver_.total(choice_.order);
         effort_ = Effort::until_cheaper;
         known_.clear();
@@ -56,6 +59,7 @@ class PlacementSearch {
         std::erase_if(known_, [](const auto& part) { return part.second.cost.guessed; });
       }
     }
+    bound_ = best;
   }
 
   Placement placement() {

@@ -28,16 +28,18 @@ class PassContext {
   /// `explanations` may be null: then no text is made.
   PassContext(std::string_view pass, const TargetRules& target,
               std::vector<Explanation>* explanations, bool last_time = true,
-              std::string* proof = nullptr)
+              const PlacementLimits& placement_limits = {}, std::string* proof = nullptr)
       : pass_(pass),
         target_(target),
         explanations_(explanations),
         last_time_(last_time),
+        placement_limits_(placement_limits),
         proof_(proof) {}
 
   const TargetRules& target() const { return target_; }
   /// Whether the pass will not run again. What it finds now is what stays.
   bool last_time() const { return last_time_; }
+  const PlacementLimits& placement_limits() const { return placement_limits_; }
 
   /// Records what a placement proves.
   void certify(const Certificate& certificate) { certificate_ = certificate; }
@@ -72,6 +74,7 @@ class PassContext {
   const TargetRules& target_;
   std::vector<Explanation>* explanations_;
   bool last_time_;
+  PlacementLimits placement_limits_;
   std::string* proof_;
   std::optional<Certificate> certificate_;
   size_t rewrites_ = 0;

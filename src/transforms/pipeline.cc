@@ -171,7 +171,7 @@ class Run {
       PassReport& report = report_.passes[index];
       PassContext context(pass.name, options_.target,
                           options_.explain ? &report_.explanations : nullptr, !comes_later(index),
-                          options_.prove ? &report_.proof : nullptr);
+                          options_.placement_limits, options_.proof ? &report_.proof : nullptr);
       const auto start = std::chrono::steady_clock::now();
       changed = pass.run(graph_, context);
       report.seconds +=

@@ -25,7 +25,9 @@ struct PipelineOptions {
   /// Keep explanations.
   bool explain = false;
   /// Write out the proof of the last placement.
-  bool prove = false;
+  bool proof = false;
+  /// How far placement looks.
+  PlacementLimits placement_limits = {};
   /// Evaluate the graph before and after each pass and compare (slow).
   bool validate = false;
   /// The inputs of that evaluation; made up if there are none.

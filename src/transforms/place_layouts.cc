@@ -20,7 +20,7 @@ bool moves_weights(const Node& node, const LoopOrder& order) {
 
 bool place_layouts(Graph& graph, PassContext& context) {
   const TargetOrders target = context.target().orders_for(graph);
-  Placement placement = place(graph, target, context.last_time());
+  Placement placement = place(graph, target, context.last_time(), context.placement_limits());
   const PlacementProblem& problem = placement.problem;
   for (NodeIndex n : problem.nodes.indices()) {
     const OrderIndex chosen = placement.order[n];

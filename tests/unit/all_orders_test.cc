@@ -43,8 +43,8 @@ class AllOrders : public testing::Test {
     for (const Dims& port : digits) ports.push_back({port});
     return count(result, ports, limits);
   }
-  static std::optional<size_t> count(const Value* result, const PortDigits& digits,
-                                     PlacementLimits limits = {}) {
+  std::optional<size_t> count(const Value* result, const PortDigits& digits,
+                              PlacementLimits limits = {}) {
     const Node& node = *result->def();
     Crossings crossings(graph_);
     const auto orders = all_orders(node, digits, {source_order(node)}, limits, crossings);

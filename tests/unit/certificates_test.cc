@@ -62,6 +62,22 @@ std::vector<std::string> lines(const std::string& target) {
   return result;
 }
 
+/// What the usual milliseconds leave open, --prove decides: it finds something cheaper here, and
+/// that there is nothing cheaper still.
+TEST(Certificates, AreProvedWithMoreSeconds) {
+  const auto certificate = [](double seconds) {
+    CompileOptions options;
+    options.for_target.profile = "epyc-avx512";
+    options.prove_seconds = seconds;
+    return compile(LAYLINE_TEST_DATA "/attention_kept_scales.pt2", options).certificates.at(0);
+  };
+  const Certificate usual = certificate(0), more = certificate(1);
+  EXPECT_FALSE(usual.optimal());
+  EXPECT_TRUE(more.optimal());
+  EXPECT_LT(more.cost.price(), usual.cost.price());
+  EXPECT_LE(usual.bound.price(), more.cost.price());
+}
+
 TEST(Certificates, AreWhatTheyWere) {
   std::vector<std::string> now = lines("xnnpack");
   for (std::string& line : lines("tosa")) now.push_back(std::move(line));

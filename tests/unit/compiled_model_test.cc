@@ -207,6 +207,7 @@ TEST_F(Embedding, WhatTheCallerCanPutRightIsAnError) {
   EXPECT_THROW(compile_model(fixture("conv2d"), {.kernels = "none"}), Error);
   EXPECT_THROW(compile_model(fixture("conv2d"), {.disable = {"none"}}), Error);
   EXPECT_THROW(compile_model(fixture("conv2d"), {.input_order = {{"none", "nhwc"}}}), Error);
+  EXPECT_THROW(compile_model(fixture("conv2d"), {.prove = -1}), Error);
   // Those who know nothing of layline's own types catch it, too.
   EXPECT_THROW(compile_model("missing.pt2"), std::runtime_error);
 }

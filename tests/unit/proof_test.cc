@@ -80,7 +80,7 @@ TEST(Proof, OfFixturesIsRight) {
     if (entry.path().extension() != ".pt2") continue;
     CompileOptions options;
     options.for_target.profile = "epyc-avx512";
-    options.prove = true;
+    options.proof = true;
     const Compiled compiled = compile(entry.path(), options);
     ASSERT_EQ(compiled.proofs.size(), compiled.certificates.size()) << entry.path();
     for (size_t i = 0; i < compiled.proofs.size(); ++i) {

@@ -16,6 +16,12 @@ constexpr size_t kWorkOfEntry = 2;
 // the gap to the cost of the choice.
 constexpr int64_t kShareOfGap = 16;
 
+// Tables that do not decide are tried again so many times as large.
+constexpr size_t kLargerTables = 32;
+
+// Kept sets that are told apart in a part that may still grow.
+constexpr size_t kFewKeptSets = 1000;
+
 }  // namespace
 
 class Solver::Implementation {
@@ -180,7 +186,11 @@ class Solver::Implementation {
     const auto work_left = [&] { return most_work - std::min(most_work, result.work); };
     const size_t most_entries = work_left() / kWorkOfEntry;
     size_t room = most_entries;
-    auto energy = energy_of(choices_, region, limits_, narrowed.most_paid, room);
+    PlacementLimits limits = limits_;
+    if (effort == Effort::until_cheaper)
+      limits.kept_sets = std::min(limits.kept_sets, kFewKeptSets);
+    result.guessed = limits.kept_sets < limits_.kept_sets;
+    auto energy = energy_of(choices_, region, limits, narrowed.most_paid, room);
     result.work += (most_entries - room) * kWorkOfEntry;
     if (!energy) {
       result.decided = false;
@@ -192,12 +202,12 @@ class Solver::Implementation {
       // Small tables find a cheaper choice nearly always, if there is one.
       const Minimum guess = minimise(*energy, limits_.small_tables, work_left());
       result.work += guess.work;
-      result.guessed = guess.cost.price() < known.price();
-      if (result.guessed) {
+      if (guess.cost.price() < known.price()) {
+        result.guessed = true;
         for (size_t i = 0; i < region.nodes.size(); ++i)
           result.cheapest.emplace_back(region.nodes[i],
                                        choices_.left_at(region.nodes[i], guess.choice[i]));
-        return guess.bound;
+        return std::min(guess.bound, limit);  // nothing dearer than the limit is in the tables
       }
     }
     const Pruned pruned = prune(*std::move(energy), limit, work_left());
@@ -208,10 +218,13 @@ class Solver::Implementation {
     const auto decided = [&] {
       return minimum.cost.price() < known.price() || minimum.bound.price() >= limit.price();
     };
-    if (!decided()) {
-      minimum = minimise(pruned.energy, small ? limits_.few_ops_tables : limits_.part_tables,
-                         work_left());
-      result.work += minimum.work;
+    const size_t most_entries_of_table = small ? limits_.few_ops_tables : limits_.part_tables;
+    for (size_t entries = limits_.small_tables; !decided() && entries < most_entries_of_table;) {
+      entries = std::min(entries * kLargerTables, most_entries_of_table);
+      Minimum next = minimise(pruned.energy, entries, work_left());
+      result.work += next.work;
+      next.bound = std::max(next.bound, minimum.bound);
+      minimum = std::move(next);
     }
     result.decided = decided();
     if (minimum.bound.price() >= limit.price()) return limit;

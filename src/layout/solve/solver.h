@@ -27,7 +27,7 @@ struct PartialCost {
   /// than the given choice.
   std::vector<std::pair<NodeIndex, OrderIndex>> cheapest;
   bool decided = true;   // it is known whether anything is cheaper
-  bool guessed = false;  // something cheaper was found at once, and `least` not worked out further
+  bool guessed = false;  // `least` was not worked out as far as it can be
   size_t work = 0;       // entries of tables that were looked at
   /// Nothing is cheaper than the given choice.
   bool reached() const { return least.price() == chosen.price(); }
