@@ -52,7 +52,12 @@ class Judge : public testing::Test {
     proved_ += certificate.optimal();
     undecided_ += !optimum;
     if (!optimum) return;
-    dearer_ += packed(certificate.cost) > *optimum;
+    if (packed(certificate.cost) > *optimum) {
+      ++dearer_;
+      fmt::print("{}: {} ps in {} permutes, but {} in {} are possible\n", name,
+                 certificate.cost.time_ps, certificate.cost.permutes,
+                 *optimum / toulbar2::kPermutes, *optimum % toulbar2::kPermutes);
+    }
     EXPECT_LE(packed(certificate.bound), *optimum) << name;
     if (certificate.optimal()) {
       EXPECT_EQ(packed(certificate.cost), *optimum) << name;
