@@ -9,13 +9,7 @@
 #include "base/error.h"
 #include "ir/evaluate.h"
 #include "ir/text.h"
-#include "pte/writer.h"
-#include "runtime/program.h"
-#include "targets/kernel_calls.h"
-#include "targets/kernel_rules.h"
-#include "targets/xnnpack/lower.h"
-#include "targets/xnnpack/xnnpack_rules.h"
-#include "transforms/pipeline.h"
+#include "op_programs.h"
 
 namespace layline {
 namespace {
@@ -98,28 +92,11 @@ bool runs(OpInstance& instance, DType dtype) {
   } catch (const UserError&) {
     return true;  // no data for the op
   }
-  pte::Program program;
-  try {
-    TargetRules target = xnnpack::rules();
-    target.legalise = [](Graph& g, PassContext&) { return legalise_for_kernels(g); };
-    run_pipeline(graph, {.target = target});
-    std::vector<Graph> graphs;
-    graphs.push_back(std::move(graph));
-    Report report;
-    program = xnnpack::lower(graphs, report, {.delegate = false});
-  } catch (const UserError&) {
-    return false;
-  }
+  const auto program = program_of(graph, false);
+  if (!program) return false;
   SCOPED_TRACE(text);
   try {
-    MemorySink sink;
-    write_program(program, sink);
-    LoadedProgram loaded =
-        LoadedProgram::from_compiled(sink.bytes(), "the graph", {program.methods[0].name});
-    std::vector<HostTensor> inputs;
-    for (const Tensor& x : instance.operands) inputs.push_back(as_host(x));
-    const std::vector<HostTensor> outputs = loaded.run(inputs);
-    expect_near(outputs[0], expected[0], tolerance(dtype));
+    expect_near(first_output(*program, instance.operands), expected[0], tolerance(dtype));
   } catch (const std::exception& error) {
     ADD_FAILURE() << "compiles, but: " << error.what();
   }
@@ -141,13 +118,7 @@ TEST_P(KernelDTypes, WhatCompilesRuns) {
   }
 }
 
-std::vector<Op> ops() {
-  std::vector<Op> result;
-  for (const OpInfo& row : all_ops()) result.push_back(row.op);
-  return result;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, KernelDTypes, testing::ValuesIn(ops()),
+INSTANTIATE_TEST_SUITE_P(All, KernelDTypes, testing::ValuesIn(every_op()),
                          [](const auto& op) { return std::string(name(op.param)); });
 
 }  // namespace

@@ -11,15 +11,9 @@
 #include <sstream>
 
 #include "../unit/random_op.h"
-#include "base/error.h"
 #include "ir/evaluate.h"
 #include "ir/text.h"
-#include "pte/writer.h"
-#include "runtime/program.h"
-#include "targets/kernel_rules.h"
-#include "targets/xnnpack/lower.h"
-#include "targets/xnnpack/xnnpack_rules.h"
-#include "transforms/pipeline.h"
+#include "op_programs.h"
 
 namespace layline {
 namespace {
@@ -93,31 +87,6 @@ bool agree(double actual, double expected) {
          std::abs(actual - expected) <= kTolerance * std::max(1.0, std::abs(expected));
 }
 
-/// What the runtime gives; nothing if the graph is refused.
-std::optional<Tensor> run(OpInstance& instance, bool delegate, const TensorType& type) {
-  Graph& graph = *instance.graph;
-  pte::Program program;
-  try {
-    TargetRules target = xnnpack::rules();
-    if (!delegate) target.legalise = [](Graph& g, PassContext&) { return legalise_for_kernels(g); };
-    run_pipeline(graph, {.target = target});
-    std::vector<Graph> graphs;
-    graphs.push_back(std::move(graph));
-    Report report;
-    program = xnnpack::lower(graphs, report, {.delegate = delegate});
-  } catch (const UserError&) {
-    return std::nullopt;
-  }
-  MemorySink sink;
-  write_program(program, sink);
-  LoadedProgram loaded =
-      LoadedProgram::from_compiled(sink.bytes(), "the graph", {program.methods[0].name});
-  std::vector<HostTensor> inputs;
-  for (const Tensor& x : instance.operands) inputs.push_back(as_host(x));
-  const HostTensor output = loaded.run(inputs)[0];
-  return Tensor({output.dtype, type.shape}, output.bytes);
-}
-
 class SpecialValues : public testing::TestWithParam<Op> {};
 
 TEST_P(SpecialValues, AreWhatTorchMakesOfThemOrDocumented) {
@@ -140,23 +109,19 @@ TEST_P(SpecialValues, AreWhatTorchMakesOfThemOrDocumented) {
         instance->graph->add_output("y", instance->node->result());
         const std::string text = print(*instance->graph);
         const Tensor expected = evaluate(*instance->graph, instance->operands)[0];
-        const auto actual = run(*instance, delegate, expected.type());
-        if (!actual) continue;
+        const auto program = program_of(*instance->graph, delegate);
+        if (!program) continue;
+        const HostTensor output = first_output(*program, instance->operands);
+        const Tensor actual({output.dtype, expected.type().shape}, output.bytes);
         for (int64_t i = 0; i < expected.count(); ++i)
-          if (!agree(actual->get(i), expected.get(i)))
-            undocumented[what] = fmt::format("element {} is {}, not {}, of\n{}", i, actual->get(i),
+          if (!agree(actual.get(i), expected.get(i)))
+            undocumented[what] = fmt::format("element {} is {}, not {}, of\n{}", i, actual.get(i),
                                              expected.get(i), text);
       }
   for (const auto& [what, example] : undocumented) ADD_FAILURE() << what << ": " << example;
 }
 
-std::vector<Op> ops() {
-  std::vector<Op> result;
-  for (const OpInfo& row : all_ops()) result.push_back(row.op);
-  return result;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, SpecialValues, testing::ValuesIn(ops()),
+INSTANTIATE_TEST_SUITE_P(All, SpecialValues, testing::ValuesIn(every_op()),
                          [](const auto& op) { return std::string(name(op.param)); });
 
 }  // namespace
