@@ -208,20 +208,27 @@ TEST(OnnxLoops, ScansGoAlongAnyAxisInEitherDirection) {
     }
 }
 
+/// A Scan over L rows of x that carries `initial` and gives `last`.
+WrittenGraph scan_of(const WrittenGraph& body, int64_t columns, const std::string& last,
+                     const std::string& initial) {
+  return {{{"Scan",
+            {"initial", "x"},
+            {"last"},
+            {onnx::body("body", written(body)), integer("num_scan_inputs", 1)},
+            "",
+            "scan"}},
+          {value_info("x", kFloats, {"L", columns})},
+          {last},
+          {initial}};
+}
+
 /// s = [s, e] in each round of a Scan: what it carries grows.
 TEST(OnnxLoops, WhatGrowsIsUnrolled) {
   const WrittenGraph body = {{{"Concat", {"s", "e"}, {"after"}, {integer("axis", 0)}}},
                              {value_info("s", kFloats, {""}), value_info("e", kFloats, {1})},
                              {value_info("after", kFloats, {""})}};
-  const WrittenGraph model = {{{"Scan",
-                                {"initial", "x"},
-                                {"last"},
-                                {onnx::body("body", written(body)), integer("num_scan_inputs", 1)},
-                                "",
-                                "scan"}},
-                              {value_info("x", kFloats, {"L", 1})},
-                              {value_info("last", kFloats, {""})},
-                              {floats("initial", {1}, {9})}};
+  const WrittenGraph model =
+      scan_of(body, 1, value_info("last", kFloats, {""}), floats("initial", {1}, {9}));
   const layline::Graph graph = import(model, SizeRange{20, 20});
   EXPECT_EQ(body_in(graph), nullptr);
   List expected = counting(20);
@@ -240,15 +247,8 @@ TEST(OnnxLoops, ScalesThatARoundChoosesAreUnrolled) {
                               {"Add", {"d", "e"}, {"after"}}},
                              {value_info("s", kFloats, {2}), value_info("e", kFloats, {2})},
                              {value_info("after", kFloats, {2})}};
-  const WrittenGraph model = {{{"Scan",
-                                {"initial", "x"},
-                                {"last"},
-                                {onnx::body("body", written(body)), integer("num_scan_inputs", 1)},
-                                "",
-                                "scan"}},
-                              {value_info("x", kFloats, {"L", 2})},
-                              {value_info("last", kFloats, {2})},
-                              {floats("initial", {2}, {9, 1})}};
+  const WrittenGraph model =
+      scan_of(body, 2, value_info("last", kFloats, {2}), floats("initial", {2}, {9, 1}));
   EXPECT_EQ(body_in(import(model, SizeRange{20, 20})), nullptr);
   EXPECT_EQ(refusal(model, SizeRange{1, 20}),
             "scan: Scan: its number of rounds is dynamic, but its body chooses scales when it "

@@ -89,8 +89,8 @@ Cost node_cost(const Node& node, const LoopOrder& order, const MoveCosts& moves)
 }  // namespace
 
 // Heads one by one take 2 to 6 us longer than at once, as much as reading 64 keys more of 8 heads.
-// XNNPACK plans its memory anew for every new number of keys, which takes 8 us for each layer: as
-// long as reading 50 keys. In steps of 16 that is 3 keys a token, and 8 more are read than needed.
+// XNNPACK plans its memory anew for every new number of keys: short steps do that more often, and
+// long ones read more keys than are needed.
 constexpr TargetRules::CountedKeys kCountedKeys = {.least = 256, .step = 16};
 
 TargetRules rules(const Profile& profile) {
